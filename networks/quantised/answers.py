@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import onnxruntime
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
-from intarsia.backends.onnxruntime.unsigned_weights import unsigned_weights
+from intarsia.backends.onnxruntime.unsigned_weights import with_unsigned_weights
 from intarsia.graph import load_model
 from intarsia.graph.reference.reference import evaluate
 
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 def unoptimised(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The outputs, computed without optimisation, and exactly on a processor without VNNI too."""
-    copy = type(model)()
-    copy.CopyFrom(model)
-    content = unsigned_weights(copy, {}).SerializeToString()
+    content = with_unsigned_weights(model.SerializeToString(), {})
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads, options.log_severity_level = 1, 4

@@ -99,12 +99,11 @@ class _Faulty(Executable):
 
 
 def _session(model: bytes, names: Sequence[str]) -> Run:
-    import onnx
     import onnxruntime
 
-    from intarsia.backends.onnxruntime.unsigned_weights import unsigned_weights
+    from intarsia.backends.onnxruntime.unsigned_weights import with_unsigned_weights
 
-    model = unsigned_weights(onnx.ModelProto.FromString(model), {}).SerializeToString()
+    model = with_unsigned_weights(model, {})
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads, options.log_severity_level = 1, 3

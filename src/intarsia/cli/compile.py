@@ -73,16 +73,16 @@ def _best_kept(out: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt as interrupt:
         best = interrupt.best if isinstance(interrupt, Interrupted) else None
-        told, written = "nothing is written", None
+        outcome, written = "nothing is written", None
         if best is not None:
             with best:
                 if _is_finished(out):
-                    told = f"{out} stays as it was"
+                    outcome = f"{out} stays as it was"
                 else:
                     best.save(out)
                     written = str(out)
-                    told = f"wrote {out}, the best so far ({best.report['chosen']} alone)"
-        raise Stopped(f"interrupted: {told}; the same command goes on where this stopped", written) from None
+                    outcome = f"wrote {out}, the best so far ({best.report['chosen']} alone)"
+        raise Stopped(f"interrupted: {outcome}; the same command goes on where this stopped", written) from None
 
 
 def _is_finished(out: Path) -> bool:

@@ -89,8 +89,8 @@ def _conclusion(text: str, engines: Sequence[dict[str, Any]], *, is_usable: bool
     from intarsia.config import CompilationConfig
 
     targets = CompilationConfig.of(text).flatten()
-    told = ", ".join(target.text(tags=False) for target in targets)
-    looked = f"looked at: {told}"
+    names = ", ".join(target.text(tags=False) for target in targets)
+    looked = f"looked at: {names}"
     if is_usable:
         return looked
     if not engines:

@@ -50,8 +50,8 @@ def keygen(name: Path, passphrase: bool, as_json: bool) -> None:
     private, public = (name.with_name(name.name + suffix) for suffix in (PRIVATE, PUBLIC))
     fingerprint = make_keys(private, public, _passphrase("passphrase", twice=True) if passphrase else None)
     report = {"private_key": str(private), "public_key": str(public), "key": fingerprint}
-    told = f"wrote {private}, to be kept secret, and {public}: the key {fingerprint}"
-    print_answer(report, lambda _: print_text(told), as_json=as_json)
+    sentence = f"wrote {private}, to be kept secret, and {public}: the key {fingerprint}"
+    print_answer(report, lambda _: print_text(sentence), as_json=as_json)
 
 
 def _passphrase(what: str, *, twice: bool) -> bytes:

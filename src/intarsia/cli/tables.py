@@ -178,8 +178,8 @@ def _print_parts(report: Json, where: str, *, verbose: bool) -> None:
         device = ("",) if placed else ()
         rows += [(at, name, *device, str(nodes), *blank) for at, name, nodes in rows_inside(part, str(number + 1))]
         for inner in parts_of_bodies(part, report.get("bodies", ())):
-            told = (inner.nodes, ms(inner.predicted_ms), ms(inner.measured_ms), percent(inner.share))
-            cells = told if inner.nodes else ("", "", "", "")
+            figures = (inner.nodes, ms(inner.predicted_ms), ms(inner.measured_ms), percent(inner.share))
+            cells = figures if inner.nodes else ("", "", "", "")
             rows.append((inner.place, inner.text, *device, *cells, *[""] * (1 + compared)))
     header = ("partition", "target", *(("device",) if placed else ()), *figures, *(("runner-up",) if compared else ()))
     print_table(header, rows, numbers=figures)

@@ -139,8 +139,8 @@ def _print(report: Mapping[str, Any], timing: Timing | None) -> None:
     for check in report["checks"]:
         for found in check["outputs"]:
             error = "not comparable" if found["error"] is None else f"{found['error']:.2g}"
-            told = "right" if found["is_right"] else "wrong"
-            rows.append((check["inputs"], found["name"], error, f"{found['allowed']:.2g}", told))
+            verdict = "right" if found["is_right"] else "wrong"
+            rows.append((check["inputs"], found["name"], error, f"{found['allowed']:.2g}", verdict))
         rows += [(check["inputs"], name, "", "", "unchecked") for name in check["unchecked"]]
     click.echo()
     print_table(("inputs", "output", "error", "allowed", ""), rows, numbers=("error", "allowed"))
@@ -167,13 +167,13 @@ def _told(timing: Timing) -> str:
     times, spread = f"{gain.median:.2f} times as fast", f"{gain.low:.2f} to {gain.high:.2f}"
     match timing.shown:
         case "faster":
-            told = f"{times} as {timing.single} alone ({spread})"
+            verdict = f"{times} as {timing.single} alone ({spread})"
         case "slower":
-            told = f"slower than {timing.single} alone: {times} ({spread})"
+            verdict = f"slower than {timing.single} alone: {times} ({spread})"
         case "void":
-            told = f"the machine is too noisy now to compare it with {timing.single} alone ({spread} times as fast)"
+            verdict = f"the machine is too noisy now to compare it with {timing.single} alone ({spread} times as fast)"
         case _:
             from intarsia.cost.timing.verdict import unshown
 
-            told = f"no difference shown to {timing.single} alone ({unshown(gain, None)})"
-    return f"{here}\n{told}"
+            verdict = f"no difference shown to {timing.single} alone ({unshown(gain, None)})"
+    return f"{here}\n{verdict}"

@@ -125,12 +125,12 @@ class Places:
         )
 
 
-def body_text(module: SourceModule, arena: Arena, places: Places | None = None, *, told: bool = False) -> str:
-    """The calls in order, each behind the names of the nodes it computes where that is ``told``."""
+def body_text(module: SourceModule, arena: Arena, places: Places | None = None, *, commented: bool = False) -> str:
+    """The calls in order, each behind the names of the nodes it computes where that is ``commented``."""
     found = Places.in_arrays(module) if places is None else places
     lines = []
     for number, call in enumerate(module.calls):
-        if told and call.nodes:
+        if commented and call.nodes:
             lines.append(f"    /* {_comment(', '.join(call.nodes))} */")
         arguments = [_argument(each, place, number, module, arena, found) for place, each in enumerate(call.arguments)]
         lines.append(f"    {call.function}({', '.join(arguments)});")

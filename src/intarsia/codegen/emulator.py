@@ -119,10 +119,10 @@ def _run(command: Sequence[str], program: Path, tools: Toolchain, name: str, *, 
     try:
         done = processes.run(command, name=name, timeout_s=timeout_s, folder=folder)
     except BackendTimeoutError as error:
-        told = (
+        sentence = (
             f"the program did not end within {timeout_s:,.0f} s, and was ended; an emulator is many times slower than"
         )
-        raise BackendTimeoutError(name, f"{told} a processor, and more so on a busy machine") from error
+        raise BackendTimeoutError(name, f"{sentence} a processor, and more so on a busy machine") from error
     text = f"{done.stdout}{done.stderr}".strip()
     if done.returncode != 0:
         if _LOCKUP.search(text):

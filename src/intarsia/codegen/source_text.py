@@ -113,7 +113,7 @@ def code_text(
         parts += list(declarations(it, module))
     if it.options.static_workspace:
         parts += list(_static_workspaces(it))
-    parts += [it.prototype(), "{", *_checks(it), body_text(module, together, places, told=True)]
+    parts += [it.prototype(), "{", *_checks(it), body_text(module, together, places, commented=True)]
     parts += [f"    return {it.prefix}_OK;", "}", ""]
     return "\n".join(parts)
 

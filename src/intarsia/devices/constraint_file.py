@@ -97,7 +97,7 @@ class _Reader:
         try:
             root = compose(text)
         except TextError as fault:
-            self.problems.append(fault.told(self._source))
+            self.problems.append(fault.text_in(self._source))
             return
         if root is None:
             return
@@ -156,7 +156,7 @@ class _Reader:
         if len(self.problems) == _MOST_SAID:
             self.unsaid += 1
         else:
-            self.problems.append(fault.told(self._source))
+            self.problems.append(fault.text_in(self._source))
 
 
 def _device(parts: Any, flags: dict[str, bool]) -> str | VirtualDevice:

@@ -155,7 +155,7 @@ def _check(project: Project, place: Place, plan: Plan, graph: Graph, values: Pat
         raise MismatchError(
             f"the program that was written answers wrongly on {place.name}: {'; '.join(map(str, wrong))}"
         )
-    remarks = [told for name, array in expected.items() if (told := remark(name, array)) is not None]
+    remarks = [sentence for name, array in expected.items() if (sentence := remark(name, array)) is not None]
     remarks += [
         f"output {name} is unchecked: the reference cannot compute it" for name in found.keys() - expected.keys()
     ]

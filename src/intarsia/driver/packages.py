@@ -53,8 +53,8 @@ def write_package(
     refused = backend.capability(graph, wanted).refusals
     if refused:
         count = len(graph.nodes)
-        told = f"{wanted.kind.name} takes {count - len(refused)} of {counted(count, 'node')}, and a package needs all"
-        raise ModelError(f"{told}: {refusal_text(refused, count)}")
+        reason = f"{wanted.kind.name} takes {count - len(refused)} of {counted(count, 'node')}, and a package needs all"
+        raise ModelError(f"{reason}: {refusal_text(refused, count)}")
     settings = RunSettings(threads=1)
     with scratch() as draft:
         with disk_errors(draft), applied(load_environment([registry.engine_of(wanted)], settings)):

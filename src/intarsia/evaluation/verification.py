@@ -115,8 +115,8 @@ def _cases(artifact: Artifact, seeds: Sequence[int], given: Mapping[str, np.ndar
         for sizes in [bucket.sizes for bucket in artifact.buckets] or [{}]:
             at = graph.with_sizes(sizes) if sizes else graph
             feeds = None if not given else _admitted(artifact, {**graph_feeds(at, seed), **given})
-            told = "".join(f", {name}={size}" for name, size in sizes.items())
-            yield _Case(inputs=f"{'given and ' if given else ''}seed {seed}{told}", graph=at, seed=seed, feeds=feeds)
+            stated = "".join(f", {name}={size}" for name, size in sizes.items())
+            yield _Case(inputs=f"{'given and ' if given else ''}seed {seed}{stated}", graph=at, seed=seed, feeds=feeds)
 
 
 def _admitted(artifact: Artifact, feeds: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:

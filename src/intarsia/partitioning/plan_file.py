@@ -158,7 +158,7 @@ class _Reader:
         try:
             return compose(text)
         except TextError as fault:
-            raise PlanError(fault.told(self._source)) from None
+            raise PlanError(fault.text_in(self._source)) from None
 
     def _version(self, node: yaml.Node) -> None:
         version = self._count(node, "'version'")
@@ -344,7 +344,7 @@ class _Reader:
 
     def _fault(self, problem: str, node: yaml.Node | None) -> PlanError:
         place = None if node is None else node.start_mark.index
-        return PlanError(TextError(problem, self._text_read, place).told(self._source))
+        return PlanError(TextError(problem, self._text_read, place).text_in(self._source))
 
 
 def _kind(node: yaml.Node | None) -> str:

@@ -189,8 +189,8 @@ def _compare_memory(target: Target, lacks: list[str], beyond: list[str]) -> None
     if described is None:
         return
     here = detect.memory_bytes()
-    told = f"this process may use {here / _GIGABYTE:.3g}"
-    sizes = f"{_name(target)} has {described / _GIGABYTE:.3g} GB of memory, and {told}"
+    sentence = f"this process may use {here / _GIGABYTE:.3g}"
+    sizes = f"{_name(target)} has {described / _GIGABYTE:.3g} GB of memory, and {sentence}"
     if described > here:
         lacks.append(sizes)
     elif described < here:
@@ -210,8 +210,8 @@ def _compare_device(target: Target, found: _Findings) -> None:
         if mine is None or mine == described or name in ("keys", "host"):
             continue
         there = f"the {target.device_type} device here has {_shown(mine)}"
-        told = f"{_name(target)} states {name} {_shown(described)}, and {there}"
-        (lacks if _amount(described) > _amount(mine) else beyond).append(told)
+        sentence = f"{_name(target)} states {name} {_shown(described)}, and {there}"
+        (lacks if _amount(described) > _amount(mine) else beyond).append(sentence)
     if lacks or beyond:
         found.note(_name(target), str(here), lacks, beyond)
 

@@ -56,7 +56,7 @@ def _as_program(config: CompilationConfig) -> tuple[CompilationConfig, tuple[str
         return None
     if len(stated) == 2 and len(kept) == len(targets):
         return None
-    told = {
+    rows = {
         **config.export(),
         "targets": [target.export() for target in kept] or [host.export()],
         "host": host.export(),
@@ -70,7 +70,7 @@ def _as_program(config: CompilationConfig) -> tuple[CompilationConfig, tuple[str
             f"{host} is not this machine's processor, so the model is written as a program for it: executor {AHEAD}, "
             f"runtime {BARE}"
         )
-    return CompilationConfig.of(told), tuple(remarks)
+    return CompilationConfig.of(rows), tuple(remarks)
 
 
 def _host(config: CompilationConfig, targets: list[Target]) -> Target:

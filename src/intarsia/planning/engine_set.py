@@ -222,9 +222,9 @@ def source_engines(config: CompilationConfig) -> tuple[Engine, ...]:
     found = engines(config, (), stand_ins=True)
     for target in leaves(found):
         if target.kind.is_engine and target.kind.name in registry.names() and target.kind.name not in names:
-            told = _NO_SOURCE.format(target.kind.name)
+            sentence = _NO_SOURCE.format(target.kind.name)
             raise ConfigError(
-                f"{told}; leave it out, or choose the executor graph, which runs it ({', '.join(names)} do)"
+                f"{sentence}; leave it out, or choose the executor graph, which runs it ({', '.join(names)} do)"
             )
     own = next(name for name in names if KINDS[name].has_own_engine)
     return tuple(dict.fromkeys(_written(engine, own) for engine in found))

@@ -233,8 +233,8 @@ def plan_compilation(request: Request) -> Compilation:
     except NoCoverError as error:
         if not ahead:
             raise
-        told = "\n".join(line for line in str(error).splitlines() if not line.startswith(_ADVICE))
-        raise ModelError(f"there is no C for a part of the model: {told}") from error
+        reasons = "\n".join(line for line in str(error).splitlines() if not line.startswith(_ADVICE))
+        raise ModelError(f"there is no C for a part of the model: {reasons}") from error
     difference = None if ahead or missing else described_machine(config, leaves(engine_set.engines))
     if request.strict_machine and not missing:
         differences = [*remarks, *misfit_hosts(config)] if ahead else difference.differences if difference else ()

@@ -21,8 +21,8 @@ def memory_lines(program: Json) -> Iterator[str]:
         yield f"code {program['code_bytes']:,} bytes, {_stack(program)}"
     for call in program["calls"]:
         if "estimate" in call:
-            told = ", ".join(f"{value:,.6g} {name}" for name, value in call["estimate"].items())
-            yield f"{call['engine']}, {call['layer']}: {told} by its compiler; estimated, not run"
+            figures = ", ".join(f"{value:,.6g} {name}" for name, value in call["estimate"].items())
+            yield f"{call['engine']}, {call['layer']}: {figures} by its compiler; estimated, not run"
     if program["place"] is None:
         yield "compiled, and run nowhere"
     else:

@@ -104,9 +104,9 @@ def _unverified(
     wanted = None if plans else given_candidate("greedy", job.given, ways, measurer)
     stream = stream_of(job, measurer, finalists(plans, []), wanted, deadline, progress)
     decision = decide(job.problem, measurer, plans, [], stream.candidate, deadline, progress)
-    told = {str(each.target): each.outcome.reason for each in before if isinstance(each.outcome, Failure)}
+    reasons = {str(each.target): each.outcome.reason for each in before if isinstance(each.outcome, Failure)}
     unshown = "no engine could be shown to answer rightly, so the best one ships unverified"
-    reason = f"{unshown}: {told.get(decision.chosen.label, why)}; --strict refuses it"
+    reason = f"{unshown}: {reasons.get(decision.chosen.label, why)}; --strict refuses it"
     return Found(singles=singles, collage=None, decision=replace(decision, reason=reason))
 
 

@@ -91,7 +91,7 @@ def choose_stream(
         fastest = option if fastest is None else min(fastest, option, key=rates.ms)
     works = fastest is not None and (rates.ms(fastest) < math.inf or rates.is_out_of_time)
     if works and processors is not None and processors.of_node is not None:
-        reason = f"its stages are bound to {processors.told}, as devices are planned"
+        reason = f"its stages are bound to {processors.text}, as devices are planned"
         return StreamChoice(candidate=fastest, reason=reason)
     if fastest is None:
         return StreamChoice(candidate=None, reason="there is one thread, so requests run one after another")
@@ -158,7 +158,7 @@ class Processors:
         return cls(count=count, of_node=None if devices is None else planned) if count > 1 else None
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """Their names, as configurations write them."""
         return ", ".join(f"cpu:{index}" for index in range(self.count))
 

@@ -29,6 +29,6 @@ def read_data(path: Path, what: str = "file") -> Any:
         check_written(data, text)
         return data
     except TextError as fault:
-        raise SpecError(f"the {what} {fault.told(str(path))}") from None
+        raise SpecError(f"the {what} {fault.text_in(str(path))}") from None
     except (OSError, ValueError) as error:
         raise SpecError(f"cannot read the {what} {path}: {error}") from error

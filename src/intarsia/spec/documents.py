@@ -42,9 +42,9 @@ class TextError(ValueError):
         if start is not None:
             self._line = text.count("\n", 0, start) + 1
             self._lines = caret(Piece.whole(text).cut(start, max(start, self.stop or start)))
-        super().__init__(self.told(""))
+        super().__init__(self.text_in(""))
 
-    def told(self, source: str) -> str:
+    def text_in(self, source: str) -> str:
         """Return the message with the name of the text in front: ``a.yaml, line 3: …``."""
         place = ", ".join(filter(None, (source, f"line {self._line}" if self._line else "")))
         lines = () if "\n" in self.problem else self._lines  # one that has several lines shows its own place

@@ -56,9 +56,9 @@ def test_a_pipe_is_read(tmp_path: Path) -> None:
 def test_a_fault_is_shown_in_its_line() -> None:
     fault = TextError("this is odd", "first\nsecond third\n", 13, 18)
     assert str(fault) == "line 2: this is odd\n  second third\n         ^^^^^"
-    assert fault.told("a.yaml").startswith("a.yaml, line 2: this is odd\n")
-    assert TextError("this is odd").told("a.yaml") == "a.yaml: this is odd"
+    assert fault.text_in("a.yaml").startswith("a.yaml, line 2: this is odd\n")
+    assert TextError("this is odd").text_in("a.yaml") == "a.yaml: this is odd"
     assert str(TextError("this is odd")) == "this is odd"
-    assert TextError("this is odd\n  with a place of its own", "text", 0).told("a") == (
+    assert TextError("this is odd\n  with a place of its own", "text", 0).text_in("a") == (
         "a, line 1: this is odd\n  with a place of its own"
     )

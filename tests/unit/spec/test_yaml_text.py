@@ -86,7 +86,7 @@ def test_what_it_cannot_say_is_told_with_its_line(text: str, message: str) -> No
         parse_yaml(text)
     assert message in str(caught.value)
     assert str(caught.value).startswith("line ")
-    assert caught.value.told("a.yaml").startswith("a.yaml, line ")
+    assert caught.value.text_in("a.yaml").startswith("a.yaml, line ")
 
 
 def bomb(depth: int) -> str:

@@ -35,8 +35,8 @@ class Processor:
         """Of a target; this machine's where the target says nothing of its processor."""
         from intarsia.target import Target as Kind
 
-        told = target.features
-        facts = told if told.architecture or target.options.keys() & _TELLING else Kind.detect().features
+        stated = target.features
+        facts = stated if stated.architecture or target.options.keys() & _TELLING else Kind.detect().features
         vector_bytes, registers = _vectors(facts.architecture, facts.has)
         return cls(
             architecture=facts.architecture,

@@ -42,7 +42,7 @@ class Site:
     processor: Processor = field(default_factory=Processor)
 
     @property
-    def told(self) -> Mapping[str, Any]:
+    def attrs(self) -> Mapping[str, Any]:
         """The instruction's attributes."""
         return self.each.attributes
 

@@ -23,11 +23,11 @@ _X: list[tuple[str, Given]] = [("const int8_t *x", Operand(place=0)), ("int8_t *
 
 
 def _pool(site: Site, v: Window, name: str, scratch: int) -> Kernel:
-    told = site.told
+    attrs = site.attrs
     fields: dict[str, str | int] = {
         "stride": f"{{{v.sw}, {v.sh}}}",
         "padding": f"{{{v.pw}, {v.ph}}}",
-        "activation": f"{{{told['low']}, {told['high']}}}",
+        "activation": f"{{{attrs['low']}, {attrs['high']}}}",
     }
     lines = [
         struct("cmsis_nn_pool_params", "parameters", fields),
@@ -41,7 +41,7 @@ def _pool(site: Site, v: Window, name: str, scratch: int) -> Kernel:
 
 
 def _window(site: Site) -> Window:
-    v = Window.of(site, site.told["kernel"])
+    v = Window.of(site, site.attrs["kernel"])
     if (v.dh, v.dw) != (1, 1):
         raise NoKernelError("pools with dilation")
     if min(v.ph, v.pw) < 0:
@@ -63,12 +63,12 @@ def _max(site: Site) -> Sequence[Kernel]:
 
 
 def _average(site: Site) -> Sequence[Kernel]:
-    v, told = _window(site), site.told
-    if (told["x_scale"], told["x_zero"]) != (told["y_scale"], told["y_zero"]):
+    v, attrs = _window(site), site.attrs
+    if (attrs["x_scale"], attrs["x_zero"]) != (attrs["y_scale"], attrs["y_zero"]):
         raise NoKernelError("averages in another scale than their operand's: arm_avgpool_s8 rescales nothing")
     rows, columns = set(_counts(v.oh, v.sh, v.ph, v.kh, v.h)), set(_counts(v.ow, v.sw, v.pw, v.kw, v.w))
     counts = {high * wide for high, wide in product(rows, columns)}
-    if told["divisor"] and counts != {told["divisor"]}:
+    if attrs["divisor"] and counts != {attrs["divisor"]}:
         raise NoKernelError("averages that count padding: arm_avgpool_s8 does not")
     if any(count % 2 == 0 for count in counts):
         raise NoKernelError(
@@ -95,15 +95,15 @@ def _two(site: Site) -> list[tuple[str, Given]]:
 
 
 def _sum(site: Site) -> Sequence[Kernel]:
-    told, parameters = site.told, _two(site)
-    most = 2.0 * max(told["a_scale"], told["b_scale"])
-    a, b = (_real(told[f"{name}_scale"] / most) for name in ("a", "b"))
-    y = _real(most / (2.0**_LEFT * told["y_scale"]))
+    attrs, parameters = site.attrs, _two(site)
+    most = 2.0 * max(attrs["a_scale"], attrs["b_scale"])
+    a, b = (_real(attrs[f"{name}_scale"] / most) for name in ("a", "b"))
+    y = _real(most / (2.0**_LEFT * attrs["y_scale"]))
     if y[1] > 0:
         raise NoKernelError("sums in steps much smaller than their operands'")
     arguments = [
-        "a", "b", -told["a_zero"], *a, -told["b_zero"], *b, _LEFT, "y", told["y_zero"], *y, told["low"], told["high"],
-        prod(site.each.shape),
+        "a", "b", -attrs["a_zero"], *a, -attrs["b_zero"], *b, _LEFT, "y", attrs["y_zero"], *y, attrs["low"],
+        attrs["high"], prod(site.each.shape),
     ]  # fmt: skip
     line = f"(void)arm_elementwise_add_s8({', '.join(map(str, arguments))});"
     return (call(site, "elementwise_add", parameters, [line], in_place={0: 0, 1: 0}),)
@@ -119,23 +119,23 @@ def _real(number: float) -> tuple[int, int]:
 
 
 def _product(site: Site) -> Sequence[Kernel]:
-    told, parameters = site.told, _two(site)
-    multiplier, shift = scale(*product_scaling(told), 255.0 * 255.0)
+    attrs, parameters = site.attrs, _two(site)
+    multiplier, shift = scale(*product_scaling(attrs), 255.0 * 255.0)
     arguments = [
-        "a", "b", -told["a_zero"], -told["b_zero"], "y", told["y_zero"], multiplier, shift, told["low"], told["high"],
-        prod(site.each.shape),
+        "a", "b", -attrs["a_zero"], -attrs["b_zero"], "y", attrs["y_zero"], multiplier, shift, attrs["low"],
+        attrs["high"], prod(site.each.shape),
     ]  # fmt: skip
     line = f"(void)arm_elementwise_mul_s8({', '.join(map(str, arguments))});"
     return (call(site, "elementwise_mul", parameters, [line], in_place={0: 0, 1: 0}),)
 
 
 def _softmax(site: Site) -> Sequence[Kernel]:
-    told, shape = site.told, site.each.shape
-    if told["axis"] % len(shape) != len(shape) - 1:
+    attrs, shape = site.attrs, site.each.shape
+    if attrs["axis"] % len(shape) != len(shape) - 1:
         raise NoKernelError("softmax along another axis than the last in memory")
-    if (told["y_scale"], told["y_zero"]) != (1.0 / 256.0, -128):
+    if (attrs["y_scale"], attrs["y_zero"]) != (1.0 / 256.0, -128):
         raise NoKernelError("softmax in other steps than 1/256 from -128 on")
-    real = min(told["x_scale"] * 2.0 ** (_ACCUMULATED - _FRACTION), 2.0**31 - 1.0)
+    real = min(attrs["x_scale"] * 2.0 ** (_ACCUMULATED - _FRACTION), 2.0**31 - 1.0)
     if real <= 1.0:
         raise NoKernelError("softmax of values in steps of less than 2**-26")
     multiplier, shift = _real(real)

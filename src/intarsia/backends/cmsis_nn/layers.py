@@ -26,7 +26,7 @@ def _convolution(site: Site) -> Sequence[Kernel]:
     if min(v.ph, v.pw) < 0:
         raise NoKernelError("negative padding")
     check_sizes(site, v.h, v.w, v.c, v.oh, v.ow, v.o, v.kh, v.kw, v.sh, v.sw, v.dh, v.dw, v.ph, v.pw)
-    groups = site.told["groups"]
+    groups = site.attrs["groups"]
     if groups == v.c and groups > 1:
         return (_depthwise(site, v, layer),)
     if v.taps * (v.c // groups) > 4 * 65535:
@@ -92,7 +92,7 @@ def _point(site: Site, v: Window, layer: Layer) -> Kernel:
 
 def _windows(site: Site, v: Window, layer: Layer) -> Kernel:
     """Columns of windows, two or four at a time, times the weights."""
-    groups = site.told["groups"]
+    groups = site.attrs["groups"]
     if v.taps == 1:  # of one tap the dilation says nothing, but keeps the library from functions that know no padding
         v = replace(v, dh=2, dw=2)
     if _is_row(v, groups) and site.processor.has_mve and not is_exact_row(v):
@@ -210,9 +210,9 @@ def _fully_connected(site: Site, layer: Layer, rows: int) -> Kernel:
     if is_one:
         constants = [each for each in constants if not each[0].endswith(("multipliers", "shifts"))]
         one = scales(layer.fitted[:1], layer.shift, _reach(layer).max(keepdims=True))
-        told = f"static const cmsis_nn_per_tensor_quant_params scales = {{{one[0, 0]}, {one[1, 0]}}};"
+        attrs = f"static const cmsis_nn_per_tensor_quant_params scales = {{{one[0, 0]}, {one[1, 0]}}};"
     else:
-        told = _SCALES
+        attrs = _SCALES
     fields: dict[str, str | int] = {
         "input_offset": -layer.x_zero,
         "filter_offset": 0,
@@ -225,7 +225,7 @@ def _fully_connected(site: Site, layer: Layer, rows: int) -> Kernel:
         dims("filter", inner, 1, 1, outer),
         dims("biases", 1, 1, 1, outer),
         dims("to", rows, 1, 1, outer),
-        told,
+        attrs,
         f"const cmsis_nn_context context = {{{sums}, {4 * outer if has_mve else 0}}};",
         f"(void)arm_{name}(&context, &parameters, &scales, &from, x, &filter, weights, &biases, bias, &to, y);",
     ]

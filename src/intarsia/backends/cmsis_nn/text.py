@@ -41,8 +41,8 @@ def dims(name: str, n: int, h: int, w: int, c: int) -> str:
 
 def struct(kind: str, name: str, fields: Mapping[str, str | int]) -> str:
     """The definition of a structure by the names of its fields."""
-    told = ", ".join(f".{field} = {value}" for field, value in fields.items())
-    return f"static const {kind} {name} = {{{told}}};"
+    attrs = ", ".join(f".{field} = {value}" for field, value in fields.items())
+    return f"static const {kind} {name} = {{{attrs}}};"
 
 
 def call(

@@ -64,13 +64,13 @@ def compiler_flags(described: Target | None) -> tuple[str, ...]:
 
     x86 = platform.machine() in {"x86_64", "AMD64"}
     option = "-march" if x86 else "-mcpu"
-    told = stated(described, _NAMING)
-    features = told.get("mattr", ()) if x86 else ()
+    options = stated(described, _NAMING)
+    features = options.get("mattr", ()) if x86 else ()
     flags = [f"-m{'no-' if each.startswith('-') else ''}{each.lstrip('+-')}" for each in features]
-    if told.get("march"):
-        return (f"-march={told['march']}", *flags)
-    if told.get("mcpu") and told["mcpu"] != Kind.detect().mcpu:
-        return (f"{option}={told['mcpu']}", *flags)
+    if options.get("march"):
+        return (f"-march={options['march']}", *flags)
+    if options.get("mcpu") and options["mcpu"] != Kind.detect().mcpu:
+        return (f"{option}={options['mcpu']}", *flags)
     return tuple(flags) or (f"{option}=native",)
 
 

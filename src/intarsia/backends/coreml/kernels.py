@@ -177,12 +177,12 @@ def _conv(mb: Any, each: Instruction, x: Tensor, w: Tensor, bias: Tensor | None 
 
 
 def _pool(mb: Any, each: Instruction, x: Tensor) -> Tensor:
-    told = each.attributes
-    window = {"kernel_sizes": told["kernel"], "strides": told["strides"], "pad": _interleaved(told)}
+    attrs = each.attributes
+    window = {"kernel_sizes": attrs["kernel"], "strides": attrs["strides"], "pad": _interleaved(attrs)}
     if each.name == "pool_max":
         return mb.max_pool(x=x, pad_type="custom", **window)
     mean = mb.avg_pool(x=x, pad_type="custom", exclude_padding_from_average=False, **window)
-    return mb.mul(x=mean, y=_one_of(each.dtype, prod(told["kernel"])))
+    return mb.mul(x=mean, y=_one_of(each.dtype, prod(attrs["kernel"])))
 
 
 def _gelu(mb: Any, each: Instruction, x: Tensor) -> Tensor:

@@ -132,13 +132,13 @@ def _tensor(b: Any, each: Tensor, buffer: int) -> int:
 
 def _operator(b: Any, each: Operator, kind: int) -> int:
     _, group, slots = OPERATORS[each.name]
-    told = {slots[name][0]: (slots[name][1], value) for name, value in each.options.items()}
+    attrs = {slots[name][0]: (slots[name][1], value) for name, value in each.options.items()}
     fields = {
         0: ("Uint32", kind),
         1: ("ref", _numbers(b, np.array(each.reads, np.int32))),
         2: ("ref", _numbers(b, np.array([each.write], np.int32))),
         3: ("Uint8", group),
-        4: ("ref", _table(b, told)),
+        4: ("ref", _table(b, attrs)),
     }
     return _table(b, fields)
 

@@ -39,12 +39,12 @@ def fault(site: Site) -> str | None:
 
 
 def _check_activation(site: Site, zero: int) -> int:
-    told = site.told
-    if (told["low"], told["high"]) == (-128, 127):
+    attrs = site.attrs
+    if (attrs["low"], attrs["high"]) == (-128, 127):
         return NONE
-    if told["high"] == 127 and told["low"] == max(-128, zero):
+    if attrs["high"] == 127 and attrs["low"] == max(-128, zero):
         return RELU
-    raise NoKernelError(f"results that are held between {told['low']} and {told['high']} steps")
+    raise NoKernelError(f"results that are held between {attrs['low']} and {attrs['high']} steps")
 
 
 def _once(v: Window) -> Window:
@@ -56,7 +56,7 @@ def _check_conv(site: Site) -> Window:
     if 1 not in site.known or 2 not in site.known:
         raise NoKernelError("convolutions with weights that are computed")
     v = _once(Window.of(site, site.reads[1].shape[1:-1]))
-    groups = site.told["groups"]
+    groups = site.attrs["groups"]
     if v.n != 1:
         raise NoKernelError(f"convolutions of {v.n} pictures at once")
     if groups not in (1, v.c) or (groups > 1 and v.o != v.c):
@@ -67,24 +67,24 @@ def _check_conv(site: Site) -> Window:
         raise NoKernelError("windows that are too large for it")
     if max(v.dh, v.dw) > 1 and max(v.sh, v.sw) > 1:
         raise NoKernelError("convolutions with dilation that step")
-    _check_activation(site, site.told["y_zero"])
+    _check_activation(site, site.attrs["y_zero"])
     return v
 
 
 def _check_dense(site: Site) -> None:
     if 1 not in site.known or 2 not in site.known:
         raise NoKernelError("products with weights that are computed")
-    _check_activation(site, site.told["y_zero"])
+    _check_activation(site, site.attrs["y_zero"])
 
 
 def _check_pair(site: Site) -> None:
     if any(read.shape != site.each.shape for read in site.reads):
         raise NoKernelError(f"{site.each.name} of shapes that differ")
-    _check_activation(site, site.told["y_zero"])
+    _check_activation(site, site.attrs["y_zero"])
 
 
 def _check_pool(site: Site) -> Window:
-    v = _once(Window.of(site, site.told["kernel"]))
+    v = _once(Window.of(site, site.attrs["kernel"]))
     if v.n != 1 or max(v.dh, v.dw) > 1:
         raise NoKernelError("pools of several pictures, or with dilation")
     if max(v.sh, v.sw) > _MOST_STRIDE:
@@ -99,22 +99,22 @@ def _check_pool(site: Site) -> Window:
         or (is_average and padding == SAME and max(v.kh, v.kw) > _AVERAGED_SAME)
     ):
         raise NoKernelError("windows that are too large for it")
-    told = site.told
+    attrs = site.attrs
     if is_average:
-        if told["divisor"] and padding == SAME:
+        if attrs["divisor"] and padding == SAME:
             raise NoKernelError("averages that count padding")
-        if (told["x_scale"], told["x_zero"]) != (told["y_scale"], told["y_zero"]):
+        if (attrs["x_scale"], attrs["x_zero"]) != (attrs["y_scale"], attrs["y_zero"]):
             raise NoKernelError("averages in another scale than their operand's")
-    if (told["low"], told["high"]) != (-128, 127):
+    if (attrs["low"], attrs["high"]) != (-128, 127):
         raise NoKernelError("pools whose results are held in a range")
     return v
 
 
 def _check_softmax(site: Site) -> None:
-    told, shape = site.told, site.each.shape
-    if told["axis"] % len(shape) != len(shape) - 1:
+    attrs, shape = site.attrs, site.each.shape
+    if attrs["axis"] % len(shape) != len(shape) - 1:
         raise NoKernelError("softmax along another axis than the last in memory")
-    if (told["y_scale"], told["y_zero"]) != (1.0 / 256.0, -128):
+    if (attrs["y_scale"], attrs["y_zero"]) != (1.0 / 256.0, -128):
         raise NoKernelError("softmax in other steps than 1/256 from -128 on")
 
 
@@ -217,7 +217,7 @@ class _Writer:
         return Site(each=each, reads=tuple(self.made[read] for read in each.reads), known=operands)
 
     def add(self, place: int, each: Instruction) -> None:
-        told, site = each.attributes, self.site(each)
+        attrs, site = each.attributes, self.site(each)
         if each.name == "q_conv_last":
             self.conv(place, site, _check_conv(site))
         elif each.name in ("q_pool_max_last", "q_pool_avg_last"):
@@ -229,7 +229,7 @@ class _Writer:
         elif each.name == "q_dense":
             x = self.read(each.reads[0], self.made[each.reads[0]].shape)
             weights, bias = self.layer(place, site, site.known[1], 0)
-            options = {"activation": _check_activation(site, told["y_zero"])}
+            options = {"activation": _check_activation(site, attrs["y_zero"])}
             self.give(place, "FULLY_CONNECTED", [x, weights, bias], each.shape, **options)
         elif each.name == "q_softmax":
             self.give(place, "SOFTMAX", [self.read(each.reads[0], each.shape)], each.shape, beta=1.0)
@@ -238,30 +238,30 @@ class _Writer:
         else:
             shape = self.tensors[self.of[each.reads[0]]].shape
             reads = [self.read(read, shape) for read in each.reads]
-            activation = _check_activation(site, told["y_zero"])
+            activation = _check_activation(site, attrs["y_zero"])
             self.give(place, each.name.removeprefix("q_").upper(), reads, shape, activation=activation)
 
     def layer(self, place: int, site: Site, weights: np.ndarray, axis: int) -> tuple[int, int]:
         """Weights and bias, by the ratio of the scales around them."""
-        told = site.told
+        attrs = site.attrs
         x, y = self.affine[self.made[place].reads[0]][0], self.affine[place][0]
-        ratios = np.array(told["multipliers"], np.float64) / 2.0 ** np.array(told["shifts"], np.float64)
+        ratios = np.array(attrs["multipliers"], np.float64) / 2.0 ** np.array(attrs["shifts"], np.float64)
         scales = np.maximum(ratios * y / x, 1e-30)
         first = self.constant(f"w{place}", np.ascontiguousarray(weights), scales.tolist(), axis)
         second = self.constant(f"b{place}", site.known[2].astype(np.int32), (scales * x).tolist())
         return first, second
 
     def conv(self, place: int, site: Site, v: Window) -> None:
-        told = site.told
+        attrs = site.attrs
         x = self.read(self.made[place].reads[0], (v.n, v.h, v.w, v.c))
         padding = _padding(v)
         if padding is None:
             x, padding = self.padded(place, x, v), VALID
         options = {"padding": padding, "stride_w": v.sw, "stride_h": v.sh, "dilation_w": v.dw, "dilation_h": v.dh,
-                   "activation": _check_activation(site, told["y_zero"])}  # fmt: skip
+                   "activation": _check_activation(site, attrs["y_zero"])}  # fmt: skip
         shape = (v.n, v.oh, v.ow, v.o)
         rows = site.known[1].reshape(v.o, v.kh, v.kw, -1)
-        if told["groups"] > 1:
+        if attrs["groups"] > 1:
             weights, bias = self.layer(place, site, np.moveaxis(rows[..., 0], 0, -1)[None], 3)
             self.give(place, "DEPTHWISE_CONV_2D", [x, weights, bias], shape, multiplier=1, **options)
         else:
@@ -303,13 +303,13 @@ class _Affine:
                     self._told(place, each)
 
     def _told(self, place: int, each: Instruction) -> None:
-        told = each.attributes
-        operands = ("a", "b") if "a_zero" in told else ("x",)
+        attrs = each.attributes
+        operands = ("a", "b") if "a_zero" in attrs else ("x",)
         for where, name in ((place, "y"), *zip(each.reads, operands, strict=False)):
-            if f"{name}_scale" in told:
-                self.scales[where] = float(told[f"{name}_scale"])
-            if f"{name}_zero" in told:
-                self.zeros[where] = int(told[f"{name}_zero"])
+            if f"{name}_scale" in attrs:
+                self.scales[where] = float(attrs[f"{name}_scale"])
+            if f"{name}_zero" in attrs:
+                self.zeros[where] = int(attrs[f"{name}_zero"])
 
     def _same(self, first: int, second: int) -> None:
         for known in (self.scales, self.zeros):

@@ -41,8 +41,8 @@ def library(run: Run, inputs: Sequence[Signature], options: Options) -> bytes:
     from torch._inductor import aot_compile
 
     with _working(run, inputs) as (exported, folder):
-        told = {**options, "aot_inductor.output_path": str(folder / "model.so")}
-        return Path(aot_compile(exported.module(), *exported.example_inputs, options=told)).read_bytes()
+        settings = {**options, "aot_inductor.output_path": str(folder / "model.so")}
+        return Path(aot_compile(exported.module(), *exported.example_inputs, options=settings)).read_bytes()
 
 
 def package(run: Run, inputs: Sequence[Signature], options: Options, path: Path) -> None:
@@ -127,17 +127,17 @@ def options_of(target: Target) -> Options:
 
 def _processor(base: Target | None) -> Mapping[str, Any]:
     """What it is told of a processor: its name, vectors that it has, and liberties with numbers."""
-    told = stated(base, ("mcpu", "mattr", "vector-width", "fast-math", "fast-math-contract"))
+    wanted = stated(base, ("mcpu", "mattr", "vector-width", "fast-math", "fast-math-contract"))
     found: dict[str, Any] = {}
-    if base is not None and told.keys() & {"mcpu", "mattr"}:
+    if base is not None and wanted.keys() & {"mcpu", "mattr"}:
         first, *more = compiler_flags(base)
         named = first.removeprefix("-march=") if first.startswith("-march=") else f"x86-64 {first}"
         found["cpp.march"] = " ".join((named, *more))
         found["cpp.simdlen"] = 512 if base.features.has("avx512f") else 256 if base.features.has("avx2") else 1
-    if "vector-width" in told:
-        found["cpp.simdlen"] = told["vector-width"]
-    if told.get("fast-math"):
+    if "vector-width" in wanted:
+        found["cpp.simdlen"] = wanted["vector-width"]
+    if wanted.get("fast-math"):
         found["cpp.enable_unsafe_math_opt_flag"] = True
-    if told.get("fast-math") or told.get("fast-math-contract"):
+    if wanted.get("fast-math") or wanted.get("fast-math-contract"):
         found["cpp.enable_floating_point_contract_flag"] = "fast"
     return found

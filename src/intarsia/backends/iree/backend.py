@@ -157,8 +157,8 @@ class IreeBackend(Backend, WritesPrograms):
         processor = target.base or host
         with scratch() as place:
             folder = Path(place)
-            told = (each for each in flags(target, _has_doubles(model)) if not each.startswith(program.PROCESSOR))
-            module, _ = _compiled(_imported(model, None), (*told, *program.program_flags(processor, folder)))
+            kept = (each for each in flags(target, _has_doubles(model)) if not each.startswith(program.PROCESSOR))
+            module, _ = _compiled(_imported(model, None), (*kept, *program.program_flags(processor, folder)))
             with guard(CompileError, _NAME):
                 commands = commands_of(program.text_of(folder), running.ENTRY)
                 constants = program.constants_of(module, commands)
@@ -200,13 +200,13 @@ def flags(target: Target, has_doubles: bool) -> tuple[str, ...]:
 
 def _processor_flags(base: Target | None) -> Iterator[str]:
     """How it is told the processor; this machine is told as such where the target says nothing of it."""
-    told = {} if base is None else dict(base.options)
-    if told.get("fast-math"):
-        told = dict.fromkeys(_LIBERTIES, True) | told
-    if not told.keys() & {"mcpu", "mattr"}:
+    options = {} if base is None else dict(base.options)
+    if options.get("fast-math"):
+        options = dict.fromkeys(_LIBERTIES, True) | options
+    if not options.keys() & {"mcpu", "mattr"}:
         yield "--iree-llvmcpu-target-cpu=host"
-    yield from (_FLAGS[name](value) for name, value in told.items() if name in _FLAGS)
-    yield from (_llvm_option(entry) for entry in told.get("cl-opt", ()))
+    yield from (_FLAGS[name](value) for name, value in options.items() if name in _FLAGS)
+    yield from (_llvm_option(entry) for entry in options.get("cl-opt", ()))
 
 
 def _llvm_option(entry: str) -> str:

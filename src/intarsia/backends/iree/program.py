@@ -39,13 +39,13 @@ def processor_flags(processor: Target) -> tuple[str, ...]:
     triple = machines.triple_of(processor)
     if not triple:
         return ("--iree-llvmcpu-target-cpu=host",)
-    told = [f"--iree-llvmcpu-target-triple={triple}"]
-    told += [f"--iree-llvmcpu-target-cpu={processor.mcpu or _GENERIC.get(processor.features.architecture, 'generic')}"]
+    flags = [f"--iree-llvmcpu-target-triple={triple}"]
+    flags += [f"--iree-llvmcpu-target-cpu={processor.mcpu or _GENERIC.get(processor.features.architecture, 'generic')}"]
     features = machines.features_of(processor)
-    told += [f"--iree-llvmcpu-target-cpu-features={','.join(features)}"] if features else []
+    flags += [f"--iree-llvmcpu-target-cpu-features={','.join(features)}"] if features else []
     if processor.features.architecture == "riscv":
-        told += [f"--iree-llvmcpu-target-abi={processor.options.get('mabi', 'lp64d')}"]
-    return tuple(told)
+        flags += [f"--iree-llvmcpu-target-abi={processor.options.get('mabi', 'lp64d')}"]
+    return tuple(flags)
 
 
 _GENERIC = {"riscv": "generic-rv64"}

@@ -166,18 +166,14 @@ class OnnxRuntimeBackend(Backend):
         self, model: SubModel, names: Sequence[str], feeds: Arrays, target: Target, settings: RunSettings
     ) -> Sequence[np.ndarray]:
         """With all rewrites off, so that the values are there to be told. Integer products are exact."""
-        import onnx
-
-        from intarsia.backends.onnxruntime.unsigned_weights import unsigned_weights
-        from intarsia.graph.export import serialise
+        from intarsia.backends.onnxruntime.unsigned_weights import with_unsigned_weights
 
         level = target.with_options({"optimization-level": "disable"})
         with guard(ExecutionError, _NAME):
             options = session_options(options_of(level, settings))
             artifact = self.compile(model.with_outputs(names), target, settings)
             held = {name: model.weights[name].array() for name in artifact.weights}
-            plain = onnx.ModelProto.FromString(artifact.files["model.onnx"])
-            content = serialise(unsigned_weights(plain, held))
+            content = with_unsigned_weights(artifact.files["model.onnx"], held)
             return list(open_session(content, held, options).run(list(names), dict(feeds)))
 
     def variants(self, target: Target) -> tuple[Target, ...]:

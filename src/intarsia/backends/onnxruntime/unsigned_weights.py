@@ -15,6 +15,7 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 from intarsia.graph.build import all_nodes
+from intarsia.graph.export import serialise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,6 +65,11 @@ def unsigned_weights(model: onnx.ModelProto, held: Mapping[str, np.ndarray]) -> 
         node.input[weight] = weights.moved(node.input[weight])
     _drop_unread(model.graph, before)
     return model
+
+
+def with_unsigned_weights(content: bytes, held: Mapping[str, np.ndarray]) -> bytes:
+    """What `unsigned_weights` makes of a serialised model."""
+    return serialise(unsigned_weights(onnx.ModelProto.FromString(content), held))
 
 
 def _drop_unread(graph: onnx.GraphProto, names: set[str]) -> None:

@@ -135,7 +135,7 @@ def _is_fixed(name: str, graph: Graph) -> bool:
 def _fusion_fault(node: Node, graph: Graph, row: Row, refused: Mapping[str, str]) -> str | None:
     if not row.fused_into:
         return None
-    told = f"runs only as the end of {' or '.join(sorted(row.fused_into))}, for which it is the only reader"
+    reason = f"runs only as the end of {' or '.join(sorted(row.fused_into))}, for which it is the only reader"
     for name in node.inputs[: row.data]:
         value = graph.values[name] if name else None
         producer = None if value is None or value.producer is None else graph.nodes[value.producer]
@@ -143,7 +143,7 @@ def _fusion_fault(node: Node, graph: Graph, row: Row, refused: Mapping[str, str]
             continue
         if len(value.consumers) == 1 and not value.is_output:
             return None
-    return told
+    return reason
 
 
 def _has_work_of(node: Node, graph: Graph, taken: set[str]) -> bool:

@@ -81,38 +81,38 @@ def _reduce(each: Instruction, x: Tensor) -> Tensor:
     return getattr(x, each.name.removeprefix("reduce_"))(tuple(each.attributes["axes"]), each.attributes["keep"])
 
 
-def _around(told: Attributes) -> list[tuple[int, int]]:
+def _around(attrs: Attributes) -> list[tuple[int, int]]:
     """Padding of all dimensions; batch and channels have none."""
-    return [(0, 0), (0, 0), *padding_of(told)]
+    return [(0, 0), (0, 0), *padding_of(attrs)]
 
 
-def _window(told: Attributes) -> dict[str, Any]:
-    return {"stride": tuple(told["strides"]), "dilation": tuple(told["dilations"])}
+def _window(attrs: Attributes) -> dict[str, Any]:
+    return {"stride": tuple(attrs["strides"]), "dilation": tuple(attrs["dilations"])}
 
 
 def _conv(each: Instruction, x: Tensor, w: Tensor) -> Tensor:
-    told = each.attributes
-    return x.pad(_around(told)).conv2d(w, groups=told["groups"], **_window(told))
+    attrs = each.attributes
+    return x.pad(_around(attrs)).conv2d(w, groups=attrs["groups"], **_window(attrs))
 
 
 def _conv_transpose(each: Instruction, x: Tensor, w: Tensor) -> Tensor:
     """All of it, of which the ends are cut off or made longer: tinygrad does not cut more at one than at the other."""
-    told = each.attributes
-    rows = [(-before, -after) for before, after in _around(told)]
-    return x.conv_transpose2d(w, groups=told["groups"], **_window(told)).pad(rows)
+    attrs = each.attributes
+    rows = [(-before, -after) for before, after in _around(attrs)]
+    return x.conv_transpose2d(w, groups=attrs["groups"], **_window(attrs)).pad(rows)
 
 
 def _pool_max(each: Instruction, x: Tensor) -> Tensor:
-    told = each.attributes
-    return x.pad(_around(told), value=x.dtype.min).max_pool2d(tuple(told["kernel"]), **_window(told))
+    attrs = each.attributes
+    return x.pad(_around(attrs), value=x.dtype.min).max_pool2d(tuple(attrs["kernel"]), **_window(attrs))
 
 
 def _pool_sum(each: Instruction, x: Tensor) -> Tensor:
     """As a convolution with ones: its own mean is divided by what would have to be multiplied again."""
-    told, shape = each.attributes, x.shape
-    ones = package().Tensor.ones(1, 1, *told["kernel"], dtype=each.dtype, device=x.device)
+    attrs, shape = each.attributes, x.shape
+    ones = package().Tensor.ones(1, 1, *attrs["kernel"], dtype=each.dtype, device=x.device)
     planes = x.reshape(shape[0] * shape[1], 1, *shape[2:])
-    return planes.pad(_around(told)).conv2d(ones, **_window(told)).reshape(each.shape)
+    return planes.pad(_around(attrs)).conv2d(ones, **_window(attrs)).reshape(each.shape)
 
 
 _OTHERS: Mapping[str, Callable[..., Tensor]] = {

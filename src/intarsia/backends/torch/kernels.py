@@ -165,11 +165,13 @@ def _reduce(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 
 
 def _conv(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    told = each.attributes
-    before, after = told["before"], told["after"]
+    attrs = each.attributes
+    before, after = attrs["before"], attrs["after"]
     function = getattr(_functional(), f"conv{len(before)}d")
     shared = [min(pair) for pair in zip(before, after, strict=True)]
-    run = partial(function, stride=told["strides"], padding=shared, dilation=told["dilations"], groups=told["groups"])
+    run = partial(
+        function, stride=attrs["strides"], padding=shared, dilation=attrs["dilations"], groups=attrs["groups"]
+    )
     if before == after:
         return lambda x, w, bias=None: run(x, w, bias)
     first, last = ([0, 0, *(b - s for b, s in zip(side, shared, strict=True))] for side in (before, after))
@@ -177,35 +179,40 @@ def _conv(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 
 
 def _conv_transpose(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    told = each.attributes
-    function = getattr(_functional(), f"conv_transpose{len(told['before'])}d")
-    run = partial(function, stride=told["strides"], dilation=told["dilations"], groups=told["groups"])
+    attrs = each.attributes
+    function = getattr(_functional(), f"conv_transpose{len(attrs['before'])}d")
+    run = partial(function, stride=attrs["strides"], dilation=attrs["dilations"], groups=attrs["groups"])
     # A negative padding of PyTorch's own cuts off.
-    before, after = ([0, 0, *(-number for number in told[side])] for side in ("before", "after"))
+    before, after = ([0, 0, *(-number for number in attrs[side])] for side in ("before", "after"))
     return lambda x, w: _padded(run(x, w), before, after)
 
 
 def _pool_max(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    told = each.attributes
-    before, after = [0, 0, *told["before"]], [0, 0, *told["after"]]
-    function = getattr(_functional(), f"max_pool{len(told['kernel'])}d")
-    run = partial(function, kernel_size=told["kernel"], stride=told["strides"], dilation=told["dilations"])
-    if before == after and all(2 * each <= size for each, size in zip(told["before"], told["kernel"], strict=True)):
-        return lambda x: run(x, padding=told["before"])
+    attrs = each.attributes
+    before, after = [0, 0, *attrs["before"]], [0, 0, *attrs["after"]]
+    function = getattr(_functional(), f"max_pool{len(attrs['kernel'])}d")
+    run = partial(function, kernel_size=attrs["kernel"], stride=attrs["strides"], dilation=attrs["dilations"])
+    if before == after and all(2 * each <= size for each, size in zip(attrs["before"], attrs["kernel"], strict=True)):
+        return lambda x: run(x, padding=attrs["before"])
     return lambda x: run(_padded(x, before, after, float("-inf")))
 
 
 def _pool_sum(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    told = each.attributes
-    before, after, kernel, strides = [0, 0, *told["before"]], [0, 0, *told["after"]], told["kernel"], told["strides"]
+    attrs = each.attributes
+    before, after, kernel, strides = (
+        [0, 0, *attrs["before"]],
+        [0, 0, *attrs["after"]],
+        attrs["kernel"],
+        attrs["strides"],
+    )
     shape = each.shape
-    if len(kernel) in (2, 3) and set(told["dilations"]) == {1}:
+    if len(kernel) in (2, 3) and set(attrs["dilations"]) == {1}:
         function = getattr(_functional(), f"avg_pool{len(kernel)}d")
         return lambda x: function(_padded(x, before, after), kernel, strides, divisor_override=1)
 
     def along(x: Tensor) -> Tensor:
         x = _padded(x, before, after)
-        for axis, (size, stride, apart) in enumerate(zip(kernel, strides, told["dilations"], strict=True), start=2):
+        for axis, (size, stride, apart) in enumerate(zip(kernel, strides, attrs["dilations"], strict=True), start=2):
             reach = (shape[axis] - 1) * stride + 1
             x = sum(x.narrow(axis, tap * apart, reach) for tap in range(size))
             x = x[(slice(None),) * axis + (slice(None, None, stride),)]

@@ -249,11 +249,11 @@ def _device(target: Target) -> Any:
     base = processor_of(target)
     if base.kind.name == "c":
         return Device({"kind": "c", **stated(base, ("mcpu", "march"))})
-    told = {"mtriple": base["mtriple"], "mcpu": base.mcpu, "mattr": list(base.mattr)}
+    facts = {"mtriple": base["mtriple"], "mcpu": base.mcpu, "mattr": list(base.mattr)}
     effort = {"opt-level": target.options["opt-level"]} if "opt-level" in target.options else {}
     told_more = effort | dict(stated(base, _LLVM))
     known = {name: list(value) if isinstance(value, tuple) else value for name, value in told_more.items()}
-    return Device({"kind": base.kind.name} | {name: value for name, value in told.items() if value} | known)
+    return Device({"kind": base.kind.name} | {name: value for name, value in facts.items() if value} | known)
 
 
 def _cross_device(processor: Target) -> Any:
@@ -262,14 +262,14 @@ def _cross_device(processor: Target) -> Any:
 
     processor = processor if processor.features.architecture else Target.detect()
     abi = processor.options.get("mabi", "lp64d") if processor.features.architecture == "riscv" else None
-    told = {
+    facts = {
         "mtriple": machines.triple_of(processor),
         "mcpu": processor.mcpu,
         "mattr": list(machines.features_of(processor)),
         "mabi": abi,
         "mfloat-abi": "hard" if machines.triple_of(processor).endswith("hf") else None,
     }
-    return Device({"kind": "llvm"} | {name: value for name, value in told.items() if value})
+    return Device({"kind": "llvm"} | {name: value for name, value in facts.items() if value})
 
 
 def _loaded(files: Mapping[str, bytes]) -> Any:

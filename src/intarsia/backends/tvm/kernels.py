@@ -223,14 +223,14 @@ def narrowed(x: Tensor, each: Instruction) -> Tensor:
     return _te().compute(each.shape, lambda *index: x[index].astype(each.dtype), "narrow")
 
 
-def _around(x: Tensor, shape: Sequence[int], told: Attributes, value: Number = 0) -> Tensor:
+def _around(x: Tensor, shape: Sequence[int], attrs: Attributes, value: Number = 0) -> Tensor:
     """Padding of the dimensions behind batch and channels."""
-    return padded(x, shape, [0, 0, *told["before"]], [0, 0, *told["after"]], value)
+    return padded(x, shape, [0, 0, *attrs["before"]], [0, 0, *attrs["after"]], value)
 
 
-def _window(index: Index, taps: Index, told: Attributes) -> list[Expr]:
+def _window(index: Index, taps: Index, attrs: Attributes) -> list[Expr]:
     """Where a tap of a window lies."""
-    rows = zip(index, told["strides"], taps, told["dilations"], strict=True)
+    rows = zip(index, attrs["strides"], taps, attrs["dilations"], strict=True)
     return [place * stride + tap * apart for place, stride, tap, apart in rows]
 
 
@@ -240,17 +240,17 @@ def _taps(kernel: Sequence[int]) -> list[Expr]:
 
 def _conv(each: Instruction, reads: Reads, x: Tensor, w: Tensor) -> Tensor:
     """With the attribute ``turned``, weights are (in / groups, ..., out): an output's neighbours are other channels."""
-    te, told, wide = _te(), each.attributes, _wide(each)
-    turned, rank = told.get("turned", False), len(each.shape)
+    te, attrs, wide = _te(), each.attributes, _wide(each)
+    turned, rank = attrs.get("turned", False), len(each.shape)
     depth, *kernel = reads[1].shape[:-1] if turned else reads[1].shape[1:]
-    per_group = each.shape[1] // told["groups"]
-    order = {VECTOR: 1, TILE: rank - 1} if turned else {VECTOR: rank - 1, TILE: 1 if told["groups"] == 1 else rank - 2}
-    around = _around(x, reads[0].shape, told)
+    per_group = each.shape[1] // attrs["groups"]
+    order = {VECTOR: 1, TILE: rank - 1} if turned else {VECTOR: rank - 1, TILE: 1 if attrs["groups"] == 1 else rank - 2}
+    around = _around(x, reads[0].shape, attrs)
     channel, taps = te.reduce_axis((0, depth), "c"), _taps(kernel)
 
     def at(n: Expr, out: Expr, *index: Expr) -> Expr:
-        first = 0 if told["groups"] == 1 else out // per_group * depth
-        seen = around[(n, first + channel, *_window(index, taps, told))]
+        first = 0 if attrs["groups"] == 1 else out // per_group * depth
+        seen = around[(n, first + channel, *_window(index, taps, attrs))]
         weight = w[(channel, *taps, out) if turned else (out, channel, *taps)]
         return te.sum(seen.astype(wide) * weight.astype(wide), axis=[channel, *taps])
 
@@ -261,18 +261,18 @@ def _conv_transpose(each: Instruction, reads: Reads, x: Tensor, w: Tensor) -> Te
     """Of each element of the result, the inputs that a window there would come from."""
     from tvm import te, tirx
 
-    told, wide = each.attributes, _wide(each)
+    attrs, wide = each.attributes, _wide(each)
     inputs, per_group, *kernel = reads[1].shape
-    depth, sizes = inputs // told["groups"], reads[0].shape[2:]
+    depth, sizes = inputs // attrs["groups"], reads[0].shape[2:]
     channel, taps = te.reduce_axis((0, depth), "c"), _taps(kernel)
 
     def at(n: Expr, out: Expr, *index: Expr) -> Expr:
-        rows = zip(index, told["before"], taps, told["dilations"], strict=True)
+        rows = zip(index, attrs["before"], taps, attrs["dilations"], strict=True)
         spread = [place + before - tap * apart for place, before, tap, apart in rows]
-        places = [te.indexdiv(each, stride) for each, stride in zip(spread, told["strides"], strict=True)]
+        places = [te.indexdiv(each, stride) for each, stride in zip(spread, attrs["strides"], strict=True)]
         met = [each >= 0 for each in spread]
         met += [place < size for place, size in zip(places, sizes, strict=True)]
-        met += [te.indexmod(each, stride).equal(0) for each, stride in zip(spread, told["strides"], strict=True)]
+        met += [te.indexmod(each, stride).equal(0) for each, stride in zip(spread, attrs["strides"], strict=True)]
         source = out // per_group * depth + channel
         seen = tirx.if_then_else(tirx.all(*met), x[(n, source, *places)], tirx.const(0, x.dtype))
         weight = w[(source, out % per_group, *taps)]
@@ -284,16 +284,16 @@ def _conv_transpose(each: Instruction, reads: Reads, x: Tensor, w: Tensor) -> Te
 def _pool(each: Instruction, reads: Reads, x: Tensor) -> Tensor:
     from tvm import te, tirx
 
-    told, name = each.attributes, each.name.removeprefix("pool_")
+    attrs, name = each.attributes, each.name.removeprefix("pool_")
     wide, filling = (_wide(each), 0) if name == "sum" else (each.dtype, outermost(tirx, name, each.dtype))
-    around = _around(x, reads[0].shape, told, filling)
-    taps = _taps(told["kernel"])
+    around = _around(x, reads[0].shape, attrs, filling)
+    taps = _taps(attrs["kernel"])
 
     def at(n: Expr, channel: Expr, *index: Expr) -> Expr:
-        seen = around[(n, channel, *_window(index, taps, told))]
+        seen = around[(n, channel, *_window(index, taps, attrs))]
         return reducer(name, wide)(seen.astype(wide), axis=taps)
 
-    last = len(each.shape) - 1 if told["strides"][-1] == 1 else -1
+    last = len(each.shape) - 1 if attrs["strides"][-1] == 1 else -1
     return narrowed(te.compute(each.shape, at, each.name, attrs={VECTOR: last, TILE: -1}), each)
 
 

@@ -96,8 +96,8 @@ def _is_sum(order: Any, block: Any) -> bool:
 
 
 def _hint(order: Any, block: Any, name: str) -> int | None:
-    told = order.get(block).annotations.get(name)
-    return None if told is None else int(told)
+    found = order.get(block).annotations.get(name)
+    return None if found is None else int(found)
 
 
 def _extents(order: Any, loops: Sequence[Any]) -> list[int]:

@@ -84,37 +84,37 @@ def _cumulate(jax: Any, each: Instruction, x: Tensor) -> Tensor:
 
 
 def _conv(jax: Any, each: Instruction, x: Tensor, w: Tensor) -> Tensor:
-    told = each.attributes
+    attrs = each.attributes
     return jax.lax.conv_general_dilated(
         x,
         w,
-        window_strides=told["strides"],
-        padding=padding_of(told),
-        rhs_dilation=told["dilations"],
-        feature_group_count=told["groups"],
+        window_strides=attrs["strides"],
+        padding=padding_of(attrs),
+        rhs_dilation=attrs["dilations"],
+        feature_group_count=attrs["groups"],
     )
 
 
 def _conv_transpose(jax: Any, each: Instruction, x: Tensor, w: Tensor) -> Tensor:
     """As a convolution of the input with strides of zeros in it, by the kernel turned round."""
-    told, groups = each.attributes, each.attributes["groups"]
+    attrs, groups = each.attributes, each.attributes["groups"]
     inputs, per_group, *kernel = w.shape
-    reach = [apart * (size - 1) for apart, size in zip(told["dilations"], kernel, strict=True)]
+    reach = [apart * (size - 1) for apart, size in zip(attrs["dilations"], kernel, strict=True)]
     spatial = tuple(range(2, 2 + len(kernel)))
     parted = jax.numpy.flip(w, spatial).reshape(groups, inputs // groups, per_group, *kernel)
     return jax.lax.conv_general_dilated(
         x,
         parted.swapaxes(1, 2).reshape(groups * per_group, inputs // groups, *kernel),
         window_strides=[1] * len(kernel),
-        padding=[(r - before, r - after) for r, (before, after) in zip(reach, padding_of(told), strict=True)],
-        lhs_dilation=told["strides"],
-        rhs_dilation=told["dilations"],
+        padding=[(r - before, r - after) for r, (before, after) in zip(reach, padding_of(attrs), strict=True)],
+        lhs_dilation=attrs["strides"],
+        rhs_dilation=attrs["dilations"],
         feature_group_count=groups,
     )
 
 
 def _pool(jax: Any, each: Instruction, x: Tensor) -> Tensor:
-    told, jnp = each.attributes, jax.numpy
+    attrs, jnp = each.attributes, jax.numpy
     dtype = jnp.dtype(each.dtype)
     lowest = -jnp.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min
     start, combine = (0, jax.lax.add) if each.name == "pool_sum" else (lowest, jax.lax.max)
@@ -122,10 +122,10 @@ def _pool(jax: Any, each: Instruction, x: Tensor) -> Tensor:
         x,
         jnp.asarray(start, dtype),
         combine,
-        (1, 1, *told["kernel"]),
-        (1, 1, *told["strides"]),
-        [(0, 0), (0, 0), *padding_of(told)],
-        window_dilation=(1, 1, *told["dilations"]),
+        (1, 1, *attrs["kernel"]),
+        (1, 1, *attrs["strides"]),
+        [(0, 0), (0, 0), *padding_of(attrs)],
+        window_dilation=(1, 1, *attrs["dilations"]),
     )
 
 

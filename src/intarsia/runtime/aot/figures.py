@@ -28,11 +28,11 @@ def build_facts(project: Project, place: Place) -> dict[str, Any]:
     with Scratch() as made:
         build = build_library if place.is_host else build_program
         built = build(project, place, made.path)
-        told = {"place": place.name, "is_emulated": not place.is_host}
+        where = {"place": place.name, "is_emulated": not place.is_host}
         parts = _parts(made.path / MAP, project)
         usage = list(made.path.glob("*.su"))
         if place.board is None:
-            return {"code_bytes": parts.get(link_map.CODE, 0), "stack_bytes": None, **told}
+            return {"code_bytes": parts.get(link_map.CODE, 0), "stack_bytes": None, **where}
         deepest = stack.deepest(built, f"{project.name}_run", place.tools(), usage)
         room = stack_room(project, place)
         if deepest.size > room:
@@ -46,7 +46,7 @@ def build_facts(project: Project, place: Place) -> dict[str, Any]:
             "stack_bytes": deepest.size,
             "stack_chain": [list(each) for each in deepest.chain],
             "stack_unknown": deepest.unknown,
-            **told,
+            **where,
         }
 
 

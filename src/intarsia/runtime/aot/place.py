@@ -104,8 +104,8 @@ def _place(target: Target) -> Place:
     if "stack" in target.options and not machines.is_microcontroller(target):
         raise ConfigError(f"{target}: the deepest stack is known for microcontrollers only; leave -stack out")
     if _is_here(target):
-        told = (*OPTIMISED, *compiler_flags(target))
-        return Place(name=HERE, triple="", board=None, flags=told, memories=memories(target))
+        flags = (*OPTIMISED, *compiler_flags(target))
+        return Place(name=HERE, triple="", board=None, flags=flags, memories=memories(target))
     family = machines.family_of(target)
     if family is None and not machines.is_microcontroller(target):
         known = ", ".join(toolchain.FAMILIES)
@@ -113,9 +113,9 @@ def _place(target: Target) -> Place:
     if family is None or family == _BARE:
         what = f"no board that is emulated here has the processor of {str(target)!r}"
         raise ConfigError(f"{what}; name one of the emulated boards, as in -board=mps2-an386")
-    told = (*OPTIMISED, *machines.flags_of(target, family))
+    flags = (*OPTIMISED, *machines.flags_of(target, family))
     name = toolchain.FAMILIES[family].emulator
-    return Place(name=name, triple=family, board=None, flags=told, memories=memories(target))
+    return Place(name=name, triple=family, board=None, flags=flags, memories=memories(target))
 
 
 def _is_here(target: Target) -> bool:

@@ -188,7 +188,7 @@ def first_kernels(program: Program, known: Mapping[int, np.ndarray], written: Wr
             return choose(site)
         backend = registry.of(target)
         assert isinstance(backend, WritesSource)
-        return target.kind.name, backend.region_kernel(regions[site.told["number"]], target)
+        return target.kind.name, backend.region_kernel(regions[site.attrs["number"]], target)
 
     return network(program, known, processor, chosen)
 

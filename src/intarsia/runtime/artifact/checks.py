@@ -19,7 +19,7 @@ from intarsia.config.settings import RunSettings
 from intarsia.errors import ArtifactError
 from intarsia.json_types import Fault, JsonType
 from intarsia.runtime.artifact.manifest import Manifest, StoredBucket, StoredStep, StoredWeight
-from intarsia.runtime.artifact.manifest_reading import told
+from intarsia.runtime.artifact.manifest_reading import fault_text
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.nested_artifacts import STEPS
 from intarsia.runtime.plan import Plan, Step
@@ -66,7 +66,7 @@ def check_meta(step: StoredStep, at: str, type_: JsonType | None, plan: Plan) ->
     if type_ is not None:
         type_(step.meta, "", faults)
     if faults:
-        raise ArtifactError(told(faults, f"$.{at}.meta"))
+        raise ArtifactError(fault_text(faults, f"$.{at}.meta"))
     raise_first(_meta_faults(step, at, plan))
 
 
@@ -93,7 +93,7 @@ def _rows_inside(step: StoredStep, at: str, count: int, what: str) -> Sequence[M
     faults: list[Fault] = []
     INSIDE(step.meta, "", faults)
     if faults:
-        raise ArtifactError(told(faults, f"$.{at}.meta"))
+        raise ArtifactError(fault_text(faults, f"$.{at}.meta"))
     rows: Sequence[Mapping[str, Any]] = step.meta[STEPS]
     if len(rows) != count:
         raise ArtifactError(f"$.{at}.meta.{STEPS}: there are {len(rows)}, and {count} {what} inside")

@@ -54,7 +54,7 @@ def read_manifest(content: bytes) -> Manifest:
     return manifest
 
 
-def told(faults: list[Fault], root: str = "$") -> str:
+def fault_text(faults: list[Fault], root: str = "$") -> str:
     """What values of the wrong type or form are, and where: the first three such places."""
     found = [f"{root}{'.' if where and where[0] != '[' else ''}{where}: {what}" for where, what in faults[:_TOLD]]
     more = f"; and {len(faults) - _TOLD} more" if len(faults) > _TOLD else ""
@@ -65,7 +65,7 @@ def _read(type_: JsonType, document: Any) -> Any:
     faults: list[Fault] = []
     found = type_(document, "", faults)
     if faults:
-        raise ArtifactError(f"its manifest is not understood: {told(faults)}")
+        raise ArtifactError(f"its manifest is not understood: {fault_text(faults)}")
     return found
 
 

@@ -203,17 +203,17 @@ def _node(facts: Mapping[str, Any], bodies: Mapping[tuple[str, str], Executor]) 
     if kind is None or facts["bodies"].keys() != wanted:
         raise LoadError(CONTROL_FLOW, f"it does not know {facts['op']!r} with the bodies {sorted(facts['bodies'])}")
     found = {}
-    for name, told in facts["bodies"].items():
+    for name, row in facts["bodies"].items():
         executor = bodies.get((facts["id"], name))
         if executor is None:
             raise LoadError(CONTROL_FLOW, f"{name!r} of {facts['id']!r} has no plan")
-        found[name] = _body(told, executor)
+        found[name] = _body(row, executor)
     return kind(facts, found)
 
 
-def _body(told: Mapping[str, Any], executor: Executor) -> RunnableBody:
-    inputs, own = tuple(told["inputs"]), told["own"]
-    outputs = tuple((name, dtype, tuple(dims or ())) for name, dtype, dims in told["outputs"])
+def _body(row: Mapping[str, Any], executor: Executor) -> RunnableBody:
+    inputs, own = tuple(row["inputs"]), row["own"]
+    outputs = tuple((name, dtype, tuple(dims or ())) for name, dtype, dims in row["outputs"])
     plan = executor.plan
     if {*inputs} != {each.name for each in plan.inputs} or {row[0] for row in outputs} != {
         each.name for each in plan.outputs

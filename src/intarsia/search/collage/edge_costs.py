@@ -269,9 +269,9 @@ class EdgeCosts:
         """Fill in the shares of targets that gave a profile, and return these."""
         found = []
         for target, nodes in profiles.items():
-            told = [sum(nodes.get(id_, 0.0) for id_ in segment) for segment in self.segments]
-            if sum(told) > 0 and self._wholes[target] < math.inf:
-                self._shares[target] = [self._wholes[target] * ms / sum(told) for ms in told]
+            profiled = [sum(nodes.get(id_, 0.0) for id_ in segment) for segment in self.segments]
+            if sum(profiled) > 0 and self._wholes[target] < math.inf:
+                self._shares[target] = [self._wholes[target] * ms / sum(profiled) for ms in profiled]
                 found.append(target)
         return frozenset(found)
 

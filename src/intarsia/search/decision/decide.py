@@ -120,8 +120,8 @@ def _asked_for(
     accuracy = judge(wanted)
     if accuracy is not None and not accuracy.holds:
         raise MismatchError(too_inexact(wanted, accuracy))
-    told = "the only plan that covers the model" if not singles else "the plan that was asked for"
-    return Choice(plan=wanted, conclusion=Conclusion.GIVEN, reason=told), accuracy
+    reason = "the only plan that covers the model" if not singles else "the plan that was asked for"
+    return Choice(plan=wanted, conclusion=Conclusion.GIVEN, reason=reason), accuracy
 
 
 def _settled(

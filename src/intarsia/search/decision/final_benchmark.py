@@ -119,8 +119,8 @@ class FinalBenchmark:
     def _stored(self, field: Sequence[Candidate]) -> tuple[Entry[Verdict], Verdict | None]:
         """The first verdict in the store that decides, else the last one; and where the next one is kept."""
         attempt, found = 0, None
-        while (told := recalled(self.measurer, self._entry(field, attempt))) is not None:
-            found = told
+        while (kept := recalled(self.measurer, self._entry(field, attempt))) is not None:
+            found = kept
             if decides(found):
                 break
             attempt += 1

@@ -44,8 +44,8 @@ def predict(measurer: Measurer, partitions: Sequence[Partition], settings: RunSe
         MismatchError: A partition answers wrongly.
         NoTimeError: There was no time for a partition.
     """
-    told = predict_embedded if settings.embed else predict_parallel if settings.parallel else predict_in_turn
-    return told(measurer, partitions, settings)
+    predict = predict_embedded if settings.embed else predict_parallel if settings.parallel else predict_in_turn
+    return predict(measurer, partitions, settings)
 
 
 def predict_in_turn(measurer: Measurer, partitions: Sequence[Partition], settings: RunSettings) -> tuple[float, ...]:

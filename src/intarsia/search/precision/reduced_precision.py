@@ -181,7 +181,7 @@ class ReducedPrecisionSearch:
             if isinstance(reduced, str) or self._fits(reduced.error):
                 self._kept(reduced, plan, kind)
                 return
-            # This engine rounds in other places than the one that told.
+            # This engine rounds in other places than the one whose answers are compared.
             choice = chooser.choose(allowed * allowed / _rest(reduced.error, base))
         self._kept("its error stayed too large with fewer layers", plan, kind)
 
@@ -223,8 +223,8 @@ class ReducedPrecisionSearch:
         if key not in self._errors:
             if not self._fits_time(self._whole_s(part.target for part in partitions)):
                 return self._measurer.time.refusal()
-            told = self._measurer.answers(partitions, settings, self._samples.calibration)
-            self._errors[key] = told if isinstance(told, Failure) else worst(told, chooser.exact)
+            answers = self._measurer.answers(partitions, settings, self._samples.calibration)
+            self._errors[key] = answers if isinstance(answers, Failure) else worst(answers, chooser.exact)
         return self._errors[key]
 
     def _reduced(self, plan: Candidate, partitions: tuple[Partition, ...], chooser: Chooser) -> ReducedPrecision | str:

@@ -82,10 +82,10 @@ def measured(
     """The error of a plan on so many inputs that decided nothing, against a plan in fp32."""
     several = []
     for each in (plan, exact):
-        told = measurer.answers(each.partitions, each.settings, samples.validation(count))
-        if isinstance(told, Failure):
-            return told
-        several.append(told)
+        answers = measurer.answers(each.partitions, each.settings, samples.validation(count))
+        if isinstance(answers, Failure):
+            return answers
+        several.append(answers)
     errors = [[distance(y, r) for y, r in zip(ys, rs, strict=True)] for ys, rs in zip(*several, strict=True)]
     columns = dict(zip(measurer.graph.outputs, zip(*errors, strict=True), strict=True))
     return Accuracy(

@@ -106,7 +106,7 @@ class AlternativeCosts:
         """Each part of a plan among its alternatives.
 
         What is known is how partitions run that are called in turn. For a plan that runs in another way, of an
-        alternative only that is told, and no transition and no change of the plan; and nothing of one in less than
+        alternative only that is listed, and no transition and no change of the plan; and nothing of one in less than
         fp32, in which alternatives were not measured.
         """
         if plan.settings.max_error is not None:
@@ -287,9 +287,9 @@ def _variants(singles: Sequence[Single], measured: Iterable[Target]) -> Mapping[
         single.target: [single.target, *(candidate.partitions[0].target for candidate in single.candidates)]
         for single in singles
     }
-    told = {target for several in found.values() for target in several}
+    covered = {target for several in found.values() for target in several}
     for target in measured:
-        if target not in told and (stated := _stated(target, found)) is not None:
+        if target not in covered and (stated := _stated(target, found)) is not None:
             found[stated].append(target)
     return {stated: tuple(dict.fromkeys(several)) for stated, several in found.items()}
 

@@ -114,7 +114,7 @@ def profiles(
     """Milliseconds of each node by id, for the targets that run the whole model and whose engine tells."""
     wholly = {target: problem.whole(target) for target, outcome in wholes.items() if not isinstance(outcome, Failure)}
     times = {each: measurer.node_times(parts[0], settings) for each, parts in wholly.items() if len(parts) == 1}
-    return {target: told for target, told in times.items() if told}
+    return {target: known for target, known in times.items() if known}
 
 
 def _best(singles: Iterable[Single]) -> Target | None:

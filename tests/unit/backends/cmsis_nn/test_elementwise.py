@@ -17,14 +17,14 @@ SUM = {"a_scale": 0.1, "a_zero": 1, "b_scale": 0.2, "b_zero": 2, "y_scale": 0.3,
 SOFTMAX = {"axis": 1, "x_scale": 0.1, "x_zero": 0, "y_scale": 1 / 256, "y_zero": -128}
 
 
-def site(name: str, told: dict[str, Any], *shapes: tuple[int, ...]) -> Site:
+def site(name: str, attrs: dict[str, Any], *shapes: tuple[int, ...]) -> Site:
     reads = tuple(Instruction("input", (), {}, "int8", shape) for shape in shapes[1:])
-    each = Instruction(name, tuple(range(len(reads))), told, "int8", shapes[0])
+    each = Instruction(name, tuple(range(len(reads))), attrs, "int8", shapes[0])
     return Site(each=each, reads=reads, processor=Processor(architecture="arm", has_dsp=True))
 
 
-def average(**told: Any) -> Site:
-    facts = {**AVERAGE, **told}
+def average(**attrs: Any) -> Site:
+    facts = {**AVERAGE, **attrs}
     sizes = [8 - size + 1 for size in facts["kernel"]]
     return site("q_pool_avg_last", facts, (1, *sizes, 4), (1, 8, 8, 4))
 
@@ -34,7 +34,7 @@ def test_averages_of_an_odd_number_in_the_scale_of_their_operand_are_taken() -> 
 
 
 @pytest.mark.parametrize(
-    ("told", "reason"),
+    ("attrs", "reason"),
     [
         ({"kernel": [2, 2], "divisor": 4}, "averages of 4 elements: arm_avgpool_s8 rounds a half away from 0"),
         ({"y_scale": 0.2}, "averages in another scale"),
@@ -42,18 +42,18 @@ def test_averages_of_an_odd_number_in_the_scale_of_their_operand_are_taken() -> 
         ({"dilations": [2, 2]}, "pools with dilation"),
     ],
 )
-def test_other_averages_are_refused(told: dict[str, Any], reason: str) -> None:
-    found = fault(average(**told))
+def test_other_averages_are_refused(attrs: dict[str, Any], reason: str) -> None:
+    found = fault(average(**attrs))
     assert found is not None
     assert found.startswith(reason)
 
 
 def test_pools_with_windows_of_padding_alone_are_refused() -> None:
-    told = {"kernel": [2, 2], "strides": [2, 2], "dilations": [1, 1], "before": [2, 0], "after": [0, 0], "low": -128,
+    attrs = {"kernel": [2, 2], "strides": [2, 2], "dilations": [1, 1], "before": [2, 0], "after": [0, 0], "low": -128,
             "high": 127}  # fmt: skip
-    assert fault(site("q_pool_max_last", told, (1, 5, 4, 4), (1, 8, 8, 4))) == "pools with windows of padding alone"
-    told["before"] = [1, 0]
-    assert fault(site("q_pool_max_last", told, (1, 4, 4, 4), (1, 8, 8, 4))) is None
+    assert fault(site("q_pool_max_last", attrs, (1, 5, 4, 4), (1, 8, 8, 4))) == "pools with windows of padding alone"
+    attrs["before"] = [1, 0]
+    assert fault(site("q_pool_max_last", attrs, (1, 4, 4, 4), (1, 8, 8, 4))) is None
 
 
 def test_sums_and_products_of_one_shape_lie_over_either_operand() -> None:
@@ -66,11 +66,11 @@ def test_sums_and_products_of_one_shape_lie_over_either_operand() -> None:
 
 def test_softmax_is_taken_in_its_own_steps() -> None:
     assert fault(site("q_softmax", SOFTMAX, (3, 5), (3, 5))) is None
-    for told, reason in (
+    for attrs, reason in (
         ({"y_scale": 1 / 255}, "softmax in other steps than 1/256 from -128 on"),
         ({"axis": 0}, "softmax along another axis than the last in memory"),
     ):
-        assert fault(site("q_softmax", {**SOFTMAX, **told}, (3, 5), (3, 5))) == reason
+        assert fault(site("q_softmax", {**SOFTMAX, **attrs}, (3, 5), (3, 5))) == reason
 
 
 def test_what_has_no_function_is_refused_by_name() -> None:

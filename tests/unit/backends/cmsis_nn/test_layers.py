@@ -23,7 +23,7 @@ ONE = {"n": 1, "h": 8, "w": 8, "c": 16, "oh": 8, "ow": 8, "o": 16, "kh": 3, "kw"
 
 
 def conv(
-    x: tuple[int, ...], weights: tuple[int, ...], y: tuple[int, ...], processor: Processor = DSP, **told: Any
+    x: tuple[int, ...], weights: tuple[int, ...], y: tuple[int, ...], processor: Processor = DSP, **attrs: Any
 ) -> Site:
     facts = {"strides": [1, 1], "dilations": [1, 1], "before": [1, 1], "after": [1, 1], "groups": 1, "x_zero": 3,
              "y_zero": -4, "low": -128, "high": 127, "multipliers": [1 << 30] * y[-1],
@@ -31,7 +31,7 @@ def conv(
     reads = [Instruction("input", (), {}, "int8", x)]
     reads += [Instruction("constant", (), {}, "int8", weights), Instruction("constant", (), {}, "int32", y[-1:])]
     known: dict[int, np.ndarray] = {1: np.ones(weights, np.int8), 2: np.zeros(y[-1:], np.int32)}
-    each = Instruction("q_conv_last", (0, 1, 2), {**facts, **told}, "int8", y)
+    each = Instruction("q_conv_last", (0, 1, 2), {**facts, **attrs}, "int8", y)
     return Site(each=each, reads=tuple(reads), known=known, processor=processor)
 
 

@@ -17,12 +17,12 @@ CONV = {"strides": [2, 2], "dilations": [1, 1], "before": [0, 0], "after": [1, 1
         "y_zero": -4, "low": -4, "high": 127, "multipliers": [1 << 30, 1 << 29], "shifts": [40, 40]}  # fmt: skip
 
 
-def region(**told: Any) -> Region:
+def region(**attrs: Any) -> Region:
     made = (
         Instruction("input", (), {"name": "x0"}, "int8", (1, 8, 8, 3)),
         Instruction("constant", (), {"name": "w"}, "int8", (2, 3, 3, 3)),
         Instruction("constant", (), {"name": "b"}, "int32", (2,)),
-        Instruction("q_conv_last", (0, 1, 2), {**CONV, **told}, "int8", (1, 4, 4, 2), ("conv",)),
+        Instruction("q_conv_last", (0, 1, 2), {**CONV, **attrs}, "int8", (1, 4, 4, 2), ("conv",)),
     )
     known: dict[int, np.ndarray] = {1: np.ones((2, 3, 3, 3), np.int8), 2: np.array([5, 6], np.int32)}
     program = Program(instructions=made, outputs={"y0": 3}, constants={"w": known[1], "b": known[2]})
@@ -58,7 +58,7 @@ def test_other_paddings_are_written_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "reason"),
+    ("attrs", "reason"),
     [
         ({}, None),
         ({"strides": [4, 4]}, "convolutions that step by more than 3"),
@@ -67,8 +67,8 @@ def test_other_paddings_are_written_out() -> None:
         ({"dilations": [2, 2]}, "convolutions with dilation that step"),
     ],
 )
-def test_what_it_does_not_compute_is_refused(told: dict[str, Any], reason: str | None) -> None:
-    assert fault(site(region(**told))) == reason
+def test_what_it_does_not_compute_is_refused(attrs: dict[str, Any], reason: str | None) -> None:
+    assert fault(site(region(**attrs))) == reason
 
 
 def test_what_has_no_operator_is_refused_by_name() -> None:

@@ -27,8 +27,8 @@ _DIRECT: dict[str, Callable[..., Any]] = {
 
 
 def kernel_of(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    told, dtype, shape = each.attributes, numpy_dtype(each.dtype), each.shape
-    computed = _DIRECT.get(each.name) or _told(each, told, shape)
+    attrs, dtype, shape = each.attributes, numpy_dtype(each.dtype), each.shape
+    computed = _DIRECT.get(each.name) or _told(each, attrs, shape)
 
     def run(*operands: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -37,31 +37,31 @@ def kernel_of(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
     return run
 
 
-def _told(each: Instruction, told: Any, shape: tuple[int, ...]) -> Callable[..., Any]:
+def _told(each: Instruction, attrs: Any, shape: tuple[int, ...]) -> Callable[..., Any]:
     name = each.name
     if name.startswith("reduce_"):
         function = getattr(np, name.removeprefix("reduce_"))
-        return lambda x: function(x, axis=tuple(told["axes"]), keepdims=told["keep"])
+        return lambda x: function(x, axis=tuple(attrs["axes"]), keepdims=attrs["keep"])
     if name.startswith(("arg", "cum")) and name != "argsort":
-        return lambda x: getattr(np, name)(x, axis=told["axis"])
+        return lambda x: getattr(np, name)(x, axis=attrs["axis"])
     simple: dict[str, Callable[..., Any]] = {
         "cast": lambda x: x,
         "reshape": lambda x: x,
-        "transpose": lambda x: x.transpose(told["order"]),
+        "transpose": lambda x: x.transpose(attrs["order"]),
         "expand": lambda x: np.broadcast_to(x, shape),
-        "concat": lambda *terms: np.concatenate(terms, told["axis"]),
+        "concat": lambda *terms: np.concatenate(terms, attrs["axis"]),
         "slice": lambda x: x[
-            tuple(_range(*row) for row in zip(told["starts"], told["stops"], told["steps"], strict=True))
+            tuple(_range(*row) for row in zip(attrs["starts"], attrs["stops"], attrs["steps"], strict=True))
         ],
-        "pad": lambda x: _padded(x, told["before"], told["after"], told["value"]),
-        "take": lambda x, indices: np.take(x, indices, told["axis"]),
-        "take_along": lambda x, indices: _take_along(x, indices, told["axis"]),
-        "scatter_along": lambda x, indices, updates: _scattered(x, indices, updates, **told),
-        "argsort": lambda x: _order(x, **told),
-        "conv": lambda x, w: _conv(x, w, shape, told),
-        "conv_transpose": lambda x, w: _conv_transpose(x, w, told),
-        "pool_max": lambda x: _pooled(np.max, -np.inf, x, shape, told),
-        "pool_sum": lambda x: _pooled(np.sum, 0, x, shape, told),
+        "pad": lambda x: _padded(x, attrs["before"], attrs["after"], attrs["value"]),
+        "take": lambda x, indices: np.take(x, indices, attrs["axis"]),
+        "take_along": lambda x, indices: _take_along(x, indices, attrs["axis"]),
+        "scatter_along": lambda x, indices, updates: _scattered(x, indices, updates, **attrs),
+        "argsort": lambda x: _order(x, **attrs),
+        "conv": lambda x, w: _conv(x, w, shape, attrs),
+        "conv_transpose": lambda x, w: _conv_transpose(x, w, attrs),
+        "pool_max": lambda x: _pooled(np.max, -np.inf, x, shape, attrs),
+        "pool_sum": lambda x: _pooled(np.sum, 0, x, shape, attrs),
     }
     return simple[name]
 
@@ -98,29 +98,29 @@ def _order(x: np.ndarray, axis: int, descending: bool) -> np.ndarray:
     return np.argsort(-x.astype(np.float64) if descending else x, axis, kind="stable")
 
 
-def _windows(x: np.ndarray, kernel: Sequence[int], shape: Sequence[int], told: Any) -> np.ndarray:
+def _windows(x: np.ndarray, kernel: Sequence[int], shape: Sequence[int], attrs: Any) -> np.ndarray:
     """(batch, channels, elements of a window, windows)."""
     taps = []
     for tap in product(*map(range, kernel)):
-        starts = [t * apart for t, apart in zip(tap, told["dilations"], strict=True)]
+        starts = [t * apart for t, apart in zip(tap, attrs["dilations"], strict=True)]
         parts = [
             slice(start, start + (size - 1) * stride + 1, stride)
-            for start, size, stride in zip(starts, shape, told["strides"], strict=True)
+            for start, size, stride in zip(starts, shape, attrs["strides"], strict=True)
         ]
         taps.append(x[(slice(None), slice(None), *parts)].reshape(*x.shape[:2], prod(shape)))
     return np.stack(taps, 2)
 
 
-def _pooled(over: Callable[..., Any], fill: float, x: np.ndarray, shape: Sequence[int], told: Any) -> np.ndarray:
-    around = _padded(x.astype(np.float64), [0, 0, *told["before"]], [0, 0, *told["after"]], fill)
-    found: np.ndarray = over(_windows(around, told["kernel"], shape[2:], told), axis=2)
+def _pooled(over: Callable[..., Any], fill: float, x: np.ndarray, shape: Sequence[int], attrs: Any) -> np.ndarray:
+    around = _padded(x.astype(np.float64), [0, 0, *attrs["before"]], [0, 0, *attrs["after"]], fill)
+    found: np.ndarray = over(_windows(around, attrs["kernel"], shape[2:], attrs), axis=2)
     return found
 
 
-def _conv(x: np.ndarray, w: np.ndarray, shape: Sequence[int], told: Any) -> np.ndarray:
-    around = _padded(x.astype(np.float64), [0, 0, *told["before"]], [0, 0, *told["after"]], 0)
-    windows = _windows(around, w.shape[2:], shape[2:], told)
-    groups = told["groups"]
+def _conv(x: np.ndarray, w: np.ndarray, shape: Sequence[int], attrs: Any) -> np.ndarray:
+    around = _padded(x.astype(np.float64), [0, 0, *attrs["before"]], [0, 0, *attrs["after"]], 0)
+    windows = _windows(around, w.shape[2:], shape[2:], attrs)
+    groups = attrs["groups"]
     n, channels, taps, count = windows.shape
     parted = windows.reshape(n, groups, channels // groups * taps, count)
     kernels = w.reshape(groups, w.shape[0] // groups, -1)
@@ -128,10 +128,10 @@ def _conv(x: np.ndarray, w: np.ndarray, shape: Sequence[int], told: Any) -> np.n
     return found
 
 
-def _conv_transpose(x: np.ndarray, w: np.ndarray, told: Any) -> np.ndarray:
-    groups, (inputs, per_group, *kernel) = told["groups"], w.shape
+def _conv_transpose(x: np.ndarray, w: np.ndarray, attrs: Any) -> np.ndarray:
+    groups, (inputs, per_group, *kernel) = attrs["groups"], w.shape
     n, sizes = x.shape[0], x.shape[2:]
-    strides, dilations = told["strides"], told["dilations"]
+    strides, dilations = attrs["strides"], attrs["dilations"]
     full = [(s - 1) * stride + apart * (k - 1) + 1
             for s, stride, apart, k in zip(sizes, strides, dilations, kernel, strict=True)]  # fmt: skip
     found = np.zeros((n, groups, per_group, *full))
@@ -142,8 +142,8 @@ def _conv_transpose(x: np.ndarray, w: np.ndarray, told: Any) -> np.ndarray:
                  for t, apart, s, stride in zip(tap, dilations, sizes, strides, strict=True)]  # fmt: skip
         found[(slice(None), slice(None), slice(None), *parts)] += made
     found = found.reshape(n, groups * per_group, *full)
-    grown = [[0, 0, *(max(0, -each) for each in told[side])] for side in ("before", "after")]
+    grown = [[0, 0, *(max(0, -each) for each in attrs[side])] for side in ("before", "after")]
     found = _padded(found, grown[0], grown[1], 0)
     cut = [slice(max(0, b), size + max(0, -b) + max(0, -a) - max(0, a))
-           for b, a, size in zip(told["before"], told["after"], full, strict=True)]  # fmt: skip
+           for b, a, size in zip(attrs["before"], attrs["after"], full, strict=True)]  # fmt: skip
     return found[(slice(None), slice(None), *cut)]

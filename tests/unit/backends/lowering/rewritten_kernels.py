@@ -22,14 +22,14 @@ def run(program: Program, known: dict[int, np.ndarray], feeds: dict[str, np.ndar
 
 
 def kernel_of(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    told = dict(each.attributes)
-    behind = told.pop("behind", None)
+    attrs = dict(each.attributes)
+    behind = attrs.pop("behind", None)
     if behind is not None:
         own = len(reads) - _further(behind)
-        inner = kernel_of(replace(each, attributes=told), reads[:own])
+        inner = kernel_of(replace(each, attributes=attrs), reads[:own])
         return lambda *given: _stepped(behind, given, inner(*given[:own])).reshape(each.shape)
     if each.name == "loop":
-        return lambda *given: np.broadcast_to(_stepped(told["steps"], given, None), each.shape)
+        return lambda *given: np.broadcast_to(_stepped(attrs["steps"], given, None), each.shape)
     if each.name.endswith("_last"):
         return _last(replace(each, name=each.name.removesuffix("_last")), reads)
     if each.name == "sigmoid":
@@ -37,7 +37,7 @@ def kernel_of(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
     if each.name == "relu":
         return lambda x: np.maximum(x, x.dtype.type(0))
     if each.name == "softmax":
-        return lambda x: _softmax(x, told["axis"])
+        return lambda x: _softmax(x, attrs["axis"])
     return numpy_kernels.kernel_of(each, reads)
 
 

@@ -101,7 +101,7 @@ def test_a_slope_for_each_channel_is_native_to_some() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "is_whole"),
+    ("attrs", "is_whole"),
     [
         ({"mode": "linear"}, True),
         ({"mode": "linear", "coordinate_transformation_mode": "align_corners"}, True),
@@ -112,9 +112,9 @@ def test_a_slope_for_each_channel_is_native_to_some() -> None:
         ({"mode": "nearest"}, False),
     ],
 )
-def test_interpolation_of_images_is_native_where_all_mean_the_same(told: dict[str, Any], is_whole: bool) -> None:
+def test_interpolation_of_images_is_native_where_all_mean_the_same(attrs: dict[str, Any], is_whole: bool) -> None:
     sizes = {"roi": np.zeros(0, np.float32), "scales": np.zeros(0, np.float32), "sizes": i64(1, 3, 9, 7)}
-    graph = load_model(one("Resize", "r", {"x": f32(1, 3, 4, 5), **sizes}, **told).model())
+    graph = load_model(one("Resize", "r", {"x": f32(1, 3, 4, 5), **sizes}, **attrs).model())
     program = lower(extract(graph, graph.position), frozenset({"resize_linear"}))
     assert ("resize_linear" in {each.name for each in program.instructions}) == is_whole
 

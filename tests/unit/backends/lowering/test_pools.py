@@ -33,13 +33,13 @@ def pools(draw: st.DrawFn) -> tuple[onnx.ModelProto, list[int]]:
     has_dilations = op_type != "AveragePool" or opset >= 19
     dilations = many(1, 2) if has_dilations else [1] * rank
     pads = [draw(st.integers(0, k - 1)) for k in kernel * 2]
-    told: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, "pads": pads, "ceil_mode": 1}
-    told |= {"dilations": dilations} if has_dilations else {}
-    told |= {"count_include_pad": draw(st.integers(0, 1))} if op_type == "AveragePool" else {}
+    attrs: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, "pads": pads, "ceil_mode": 1}
+    attrs |= {"dilations": dilations} if has_dilations else {}
+    attrs |= {"count_include_pad": draw(st.integers(0, 1))} if op_type == "AveragePool" else {}
     sizes = [draw(st.integers(d * (k - 1) + 1, 9)) for d, k in zip(dilations, kernel, strict=True)]
     shape = [1, 2, *sizes]
     graph = helper.make_graph(
-        [helper.make_node(op_type, ["x"], ["y"], "pool", **told)], "pool",
+        [helper.make_node(op_type, ["x"], ["y"], "pool", **attrs)], "pool",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
     )  # fmt: skip

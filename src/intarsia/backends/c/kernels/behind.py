@@ -51,7 +51,7 @@ class Behind:
 
 def behind_of(site: Site, *, takes_bias: bool = True) -> Behind:
     """What stands behind a layer; without its bias where the kernel starts its sums with that."""
-    steps: list[Any] = [list(step) for step in site.told.get("behind", ())]
+    steps: list[Any] = [list(step) for step in site.attrs.get("behind", ())]
     columns = site.each.shape[-1]
     bias, steps = _without_bias(site, steps, columns) if takes_bias else (None, steps)
     if not steps:

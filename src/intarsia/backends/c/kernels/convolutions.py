@@ -19,7 +19,7 @@ _UNROLLED = 32
 
 
 def _conv(site: Site) -> Sequence[Kernel]:
-    groups = site.told["groups"]
+    groups = site.attrs["groups"]
     weights = site.known[1]
     out, *_, depth = weights.shape
     if groups > 1 and depth == 1 and out == groups:
@@ -35,7 +35,7 @@ def _as_panels(weights: np.ndarray, groups: int) -> np.ndarray:
 
 def _conv_transpose(site: Site) -> Sequence[Kernel]:
     """As a convolution whose windows have holes: where a stride is passed over, a row of zeros is read."""
-    groups, weights = site.told["groups"], site.known[1]
+    groups, weights = site.attrs["groups"], site.known[1]
     inputs, *_, per_group = weights.shape
     depth = inputs // groups
     parted = weights.reshape(groups, depth, -1, per_group).transpose(0, 2, 1, 3).reshape(groups, -1, per_group)
@@ -117,7 +117,7 @@ def _pointers(
     ]  # fmt: skip
     met, inner = [], []
     for axis in range(rank):
-        stride, apart, before = (site.told[name][axis] for name in ("strides", "dilations", "before"))
+        stride, apart, before = (site.attrs[name][axis] for name in ("strides", "dilations", "before"))
         head = "    " * (axis + 1)
         lines.append(f"{head}for (size_t k{axis} = 0; k{axis} < {kernel[axis]}u; ++k{axis}) {{")
         if is_transposed:
@@ -143,7 +143,7 @@ def _pointers(
 
 
 def _reaches_over(site: Site, axis: int, sizes: Sequence[int], shape: Sequence[int], kernel: Sequence[int]) -> bool:
-    stride, apart, before = (site.told[name][axis] for name in ("strides", "dilations", "before"))
+    stride, apart, before = (site.attrs[name][axis] for name in ("strides", "dilations", "before"))
     return bool((shape[axis] - 1) * stride + (kernel[axis] - 1) * apart - before >= sizes[axis])
 
 
@@ -182,14 +182,14 @@ def _depthwise(site: Site, weights: np.ndarray) -> Kernel:
 
 
 def _start(site: Site, axis: int) -> str:
-    return f"p{axis} * {site.told['strides'][axis]} - {site.told['before'][axis]}"
+    return f"p{axis} * {site.attrs['strides'][axis]} - {site.attrs['before'][axis]}"
 
 
 def _inside(site: Site, sizes: Sequence[int], kernel: Sequence[int]) -> str:
     """Whether the whole window lies inside; one that starts before the first element starts far behind the last."""
     met = []
     for axis, (size, count) in enumerate(zip(sizes, kernel, strict=True)):
-        reach = (count - 1) * site.told["dilations"][axis]
+        reach = (count - 1) * site.attrs["dilations"][axis]
         met.append(f"s{axis} < {max(0, size - reach)}u" if size > reach else "0")
     return " && ".join(met)
 
@@ -197,7 +197,7 @@ def _inside(site: Site, sizes: Sequence[int], kernel: Sequence[int]) -> str:
 def _one_place(site: Site, kernel: Sequence[int], sizes: Sequence[int], channels: int, inside: str) -> list[str]:
     rank, taps, kind = len(kernel), prod(kernel), site.type
     steps, tap_steps = strides_of(sizes), strides_of(kernel)
-    apart = site.told["dilations"]
+    apart = site.attrs["dilations"]
     start = " + ".join(f"s{axis} * {steps[axis]}" for axis in range(rank))
     if taps <= _UNROLLED and "0" not in inside.split(" && "):
         terms = []

@@ -23,7 +23,7 @@ _HELD = Function(
 
 
 def _take(site: Site) -> Sequence[Kernel]:
-    axis = site.told["axis"]
+    axis = site.attrs["axis"]
     read, count = site.reads[0].shape, prod(site.reads[1].shape)
     outer, size, inner = prod(read[:axis]), read[axis], prod(read[axis + 1 :])
     body = [
@@ -41,7 +41,7 @@ def _take(site: Site) -> Sequence[Kernel]:
 
 
 def _take_along(site: Site) -> Sequence[Kernel]:
-    axis, shape = site.told["axis"], site.each.shape
+    axis, shape = site.attrs["axis"], site.each.shape
     read = site.reads[0].shape
     names = [f"i{place}" for place in range(len(shape))]
     source = index([*names[:axis], "k", *names[axis + 1 :]], strides_of(read))
@@ -58,8 +58,8 @@ def _take_along(site: Site) -> Sequence[Kernel]:
 
 def _scatter_along(site: Site) -> Sequence[Kernel]:
     """In the order of the indices: of several for one place, the last stays."""
-    axis, shape, indices = site.told["axis"], site.each.shape, site.reads[1].shape
-    how, dtype = site.told["reduction"], site.each.dtype
+    axis, shape, indices = site.attrs["axis"], site.each.shape, site.reads[1].shape
+    how, dtype = site.attrs["reduction"], site.each.dtype
     names = [f"i{place}" for place in range(len(indices))]
     at = index(names, strides_of(indices))
     to = index([*names[:axis], "k", *names[axis + 1 :]], strides_of(shape))
@@ -84,9 +84,9 @@ def _scatter_along(site: Site) -> Sequence[Kernel]:
 
 def _argsort(site: Site) -> Sequence[Kernel]:
     """Runs of growing length are merged, so that equal elements keep their order. What is no number counts as most."""
-    axis, shape = site.told["axis"], site.each.shape
+    axis, shape = site.attrs["axis"], site.each.shape
     outer, size, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-    later = _comes_later(site.told["descending"], is_float(site.reads[0].dtype))
+    later = _comes_later(site.attrs["descending"], is_float(site.reads[0].dtype))
     kind = site.type_of(0)
     body = f"""    int64_t *other = scratch;
     int64_t *from = other + {size}, *to = other;

@@ -81,7 +81,7 @@ def chain_of(steps: Steps, given: Sequence[str], types: Sequence[str]) -> Chain:
 def steps_of(site: Site) -> Steps:
     """The steps of a loop, or the one that any other element-wise instruction is."""
     if site.each.name == "loop":
-        steps: Steps = site.told["steps"]
+        steps: Steps = site.attrs["steps"]
         return steps
     return [[site.each.name, site.each.dtype, [["read", place] for place in range(len(site.reads))]]]
 
@@ -160,7 +160,7 @@ below it, or not at all, so that vectors are right where the loop is."""
 def nested(
     variables: Sequence[str], sizes: Sequence[int], body: Sequence[str], *, independent: bool = True
 ) -> list[str]:
-    """Statements inside loops, the first variable's outermost. Who uses it needs `INDEPENDENT`, unless told not."""
+    """Statements inside loops, the first variable's outermost. Who uses it needs `INDEPENDENT`, unless attrs not."""
     if not variables:
         return list(body)
     inner = nested(variables[1:], sizes[1:], body, independent=independent)

@@ -27,10 +27,10 @@ def _walk(site: Site) -> tuple[int, list[int]]:
     read = site.reads[0].shape
     own = strides_of(read)
     if site.each.name == "transpose":
-        return 0, [own[axis] for axis in site.told["order"]]
+        return 0, [own[axis] for axis in site.attrs["order"]]
     if site.each.name == "slice":
-        start = sum(first * step for first, step in zip(site.told["starts"], own, strict=True))
-        return start, [by * step for by, step in zip(site.told["steps"], own, strict=True)]
+        start = sum(first * step for first, step in zip(site.attrs["starts"], own, strict=True))
+        return start, [by * step for by, step in zip(site.attrs["steps"], own, strict=True)]
     if site.each.name == "expand":
         aligned = [1] * (len(site.each.shape) - len(read)) + list(read)
         rows = zip(aligned, site.each.shape, strides_of(aligned), strict=True)
@@ -104,8 +104,8 @@ def _pad(site: Site) -> Sequence[Kernel]:
     """The filling everywhere, then the operand into the middle."""
     shape, read = site.each.shape, site.reads[0].shape
     to = strides_of(shape)
-    start = sum(before * step for before, step in zip(site.told["before"], to, strict=True))
-    value = number(site.told["value"], site.each.dtype)
+    start = sum(before * step for before, step in zip(site.attrs["before"], to, strict=True))
+    value = number(site.attrs["value"], site.each.dtype)
     lines = nested(["i"], [site.size], [f"y[i] = {value.text};"])
     if 0 not in read:
         sizes, (ours, theirs) = merged(read, [to, strides_of(read)])
@@ -128,7 +128,7 @@ def _pad(site: Site) -> Sequence[Kernel]:
 
 def _concat(site: Site) -> Sequence[Kernel]:
     """Row after row of each operand."""
-    axis, shape = site.told["axis"], site.each.shape
+    axis, shape = site.attrs["axis"], site.each.shape
     outer, row = prod(shape[:axis]), prod(shape[axis:])
     lines, offset = [], 0
     places = [place for place, read in enumerate(site.reads) if 0 not in read.shape]

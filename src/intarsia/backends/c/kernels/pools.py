@@ -18,7 +18,7 @@ def _pool(site: Site) -> Sequence[Kernel]:
     (batch, *sizes, channels), (_, *shape, _) = site.reads[0].shape, site.each.shape
     rank, dtype, kind = len(sizes), site.each.dtype, site.type
     at = [f"p{axis}" for axis in range(rank)]
-    walk = window(site.told, site.told["kernel"], sizes, at)
+    walk = window(site.attrs, site.attrs["kernel"], sizes, at)
     name = "max" if site.each.name == "pool_max_last" else "add"
     one = scalar(name, dtype, (dtype, dtype), ("s", "e"))
     first = start(name, dtype)

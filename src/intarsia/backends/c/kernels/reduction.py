@@ -38,7 +38,7 @@ def start(name: str, dtype: str) -> Scalar:
 
 
 def _reduce(site: Site) -> Sequence[Kernel]:
-    sizes, over = _runs(site.reads[0].shape, site.told["axes"])
+    sizes, over = _runs(site.reads[0].shape, site.attrs["axes"])
     steps = strides_of(sizes)
     kept = [axis for axis in range(len(sizes)) if not over[axis]]
     to = dict(zip(kept, strides_of([sizes[axis] for axis in kept]), strict=True))
@@ -134,7 +134,7 @@ def _across(
 def _mean(site: Site, text: str) -> str:
     if site.each.name != "reduce_mean":
         return text
-    count = prod(site.reads[0].shape[axis] for axis in site.told["axes"])
+    count = prod(site.reads[0].shape[axis] for axis in site.attrs["axes"])
     if is_float(site.each.dtype):
         return f"{text} / {number(count, site.each.dtype).text}"
     wide = "uint64_t" if site.each.dtype == "uint64" else "int64_t"
@@ -143,7 +143,7 @@ def _mean(site: Site, text: str) -> str:
 
 def _arg(site: Site) -> Sequence[Kernel]:
     """The first of equal ones; what is no number counts as most, as in numpy."""
-    axis, shape = site.told["axis"], site.reads[0].shape
+    axis, shape = site.attrs["axis"], site.reads[0].shape
     outer, size, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     sign, kind = (">" if site.each.name == "argmax" else "<"), site.type_of(0)
     better = f"e {sign} best" + (" || (e != e && best == best)" if is_float(site.reads[0].dtype) else "")
@@ -166,7 +166,7 @@ def _arg(site: Site) -> Sequence[Kernel]:
 
 
 def _cumulate(site: Site) -> Sequence[Kernel]:
-    axis, shape, dtype = site.told["axis"], site.each.shape, site.each.dtype
+    axis, shape, dtype = site.attrs["axis"], site.each.shape, site.each.dtype
     outer, size, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     one = scalar("add" if site.each.name == "cumsum" else "mul", dtype, (dtype, dtype), ("a", "e"))
     first = nested(["j"], [inner], ["to[j] = from[j];"])
@@ -195,7 +195,7 @@ def _cumulate(site: Site) -> Sequence[Kernel]:
 
 def _softmax(site: Site) -> Sequence[Kernel]:
     """Three walks over a row: the greatest, the exponentials and their sum, the division."""
-    axis, shape, kind = site.told["axis"], site.each.shape, site.type
+    axis, shape, kind = site.attrs["axis"], site.each.shape, site.type
     outer, size, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     exp = scalar("exp", site.each.dtype, (site.each.dtype,), ("low",))
     greater = scalar("max", site.each.dtype, (site.each.dtype,) * 2, ("most", "e"))

@@ -54,10 +54,10 @@ def batch_steps(shape: Sequence[int], outer: Sequence[int]) -> list[int]:
 
 def plain_conv(site: Site) -> Kernel:
     """Every element of the result by itself."""
-    told, (_, channels, *sizes), (_, depth, *kernel) = site.told, site.reads[0].shape, site.reads[1].shape
+    attrs, (_, channels, *sizes), (_, depth, *kernel) = site.attrs, site.reads[0].shape, site.reads[1].shape
     rank, kind = len(kernel), site.type
-    per_group = site.each.shape[1] // told["groups"]
-    walk = window(told, kernel, sizes, [f"p{axis}" for axis in range(rank)])
+    per_group = site.each.shape[1] // attrs["groups"]
+    walk = window(attrs, kernel, sizes, [f"p{axis}" for axis in range(rank)])
     area, taps = prod(sizes), prod(kernel)
     first = f"x0[(n * {channels} + (o / {per_group}) * {depth} + c) * {area} + {walk.source}]"
     second = f"x1[(o * {depth} + c) * {taps} + {walk.tap}]"
@@ -104,11 +104,13 @@ class Window:
         return lines
 
 
-def window(told: Mapping[str, Sequence[int]], kernel: Sequence[int], sizes: Sequence[int], at: Sequence[str]) -> Window:
+def window(
+    attrs: Mapping[str, Sequence[int]], kernel: Sequence[int], sizes: Sequence[int], at: Sequence[str]
+) -> Window:
     """The walk over the window of the result at these variables."""
     heads = []
     for axis, (taps, size) in enumerate(zip(kernel, sizes, strict=True)):
-        stride, apart, before = (told[name][axis] for name in ("strides", "dilations", "before"))
+        stride, apart, before = (attrs[name][axis] for name in ("strides", "dilations", "before"))
         heads.append(
             [
                 f"for (size_t k{axis} = 0; k{axis} < {taps}u; ++k{axis}) {{",
@@ -128,12 +130,12 @@ def window(told: Mapping[str, Sequence[int]], kernel: Sequence[int], sizes: Sequ
 
 def plain_conv_transpose(site: Site) -> Kernel:
     """Every element of the result by itself: the inputs that a window there would come from."""
-    told, (_, channels, *sizes), (_, per_group, *kernel) = site.told, site.reads[0].shape, site.reads[1].shape
+    attrs, (_, channels, *sizes), (_, per_group, *kernel) = site.attrs, site.reads[0].shape, site.reads[1].shape
     rank, kind = len(kernel), site.type
-    depth = channels // told["groups"]
+    depth = channels // attrs["groups"]
     heads = []
     for axis, (taps, size) in enumerate(zip(kernel, sizes, strict=True)):
-        stride, apart, before = (told[name][axis] for name in ("strides", "dilations", "before"))
+        stride, apart, before = (attrs[name][axis] for name in ("strides", "dilations", "before"))
         heads.append(
             [
                 f"for (int64_t k{axis} = 0; k{axis} < {taps}; ++k{axis}) {{",
@@ -161,7 +163,7 @@ def plain_pool(site: Site) -> Kernel:
     (batch, channels, *sizes), shape = site.reads[0].shape, site.each.shape[2:]
     rank, dtype, kind = len(sizes), site.each.dtype, site.type
     at = [f"p{axis}" for axis in range(rank)]
-    walk = window(site.told, site.told["kernel"], sizes, at)
+    walk = window(site.attrs, site.attrs["kernel"], sizes, at)
     name = "max" if site.each.name == "pool_max" else "add"
     one = scalar(name, dtype, (dtype, dtype), ("s", "e"))
     first = start(name, dtype)

@@ -24,8 +24,8 @@ def merge_borders(program: Program, known: Known) -> tuple[Program, Known]:
         read = each.reads[0] if each.reads else -1
         inner = program.instructions[read] if each.name == "transpose" else None
         if inner is not None and inner.name == "quantize" and uses[read] == 1 and "order" not in inner.attributes:
-            told = {**inner.attributes, "order": list(each.attributes["order"])}
-            merged = replace(inner, attributes=told, shape=each.shape, reads=(places[inner.reads[0]],))
+            attrs = {**inner.attributes, "order": list(each.attributes["order"])}
+            merged = replace(inner, attributes=attrs, shape=each.shape, reads=(places[inner.reads[0]],))
             places.append(rewriter.add(merged))
         else:
             places.append(copied(rewriter, each, places, known, place))

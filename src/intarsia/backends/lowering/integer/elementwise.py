@@ -119,17 +119,17 @@ def _emit_pair(
             return None
     elif weighted_sum((a.scale, a.zero), (b.scale, b.zero), (scale, zero)) is None:
         return None
-    told = {
+    attrs = {
         "a_scale": a.scale, "a_zero": a.zero, "b_scale": b.scale, "b_zero": b.zero, "y_scale": scale, "y_zero": zero,
         "low": low, "high": high,
     }  # fmt: skip
     if pending.kind != "mul":
         (made,) = walk.graph.node(quantiser).outputs
-        told["behind"] = UNSIGNED if walk.graph.values[made].dtype == "uint8" else 0
+        attrs["behind"] = UNSIGNED if walk.graph.values[made].dtype == "uint8" else 0
     shape = walk.graph.values[pending.node.outputs[0]].shape
     if shape is None:
         raise UnsupportedError("its output's shape is only known after it was computed")
-    return walk.emit(f"q_{pending.kind}", (a.term, b.term), "int8", shape, (*pending.nodes, quantiser), **told)
+    return walk.emit(f"q_{pending.kind}", (a.term, b.term), "int8", shape, (*pending.nodes, quantiser), **attrs)
 
 
 RULES: Mapping[str, Rule] = dict.fromkeys(_TABLES, _elementwise)

@@ -117,10 +117,10 @@ def _conv(walk: Walk, node: Node) -> Mapping[str, State] | None:
 
 
 def _gemm(walk: Walk, node: Node) -> Mapping[str, State] | None:
-    told = node.attributes
-    if told.get("transA", 0) or (told.get("beta", 1.0) != 1.0 and len(node.inputs) > 2):
+    attrs = node.attributes
+    if attrs.get("transA", 0) or (attrs.get("beta", 1.0) != 1.0 and len(node.inputs) > 2):
         return None
-    return _layer(walk, node, "dense", 0 if told.get("transB", 0) else 1, {}, told.get("alpha", 1.0))
+    return _layer(walk, node, "dense", 0 if attrs.get("transB", 0) else 1, {}, attrs.get("alpha", 1.0))
 
 
 def _matmul(walk: Walk, node: Node) -> Mapping[str, State] | None:
@@ -163,7 +163,7 @@ def with_bias(walk: Walk, node: Node) -> Mapping[str, State] | None:
     return None
 
 
-def told(
+def attrs(
     weights: Weights, x_scale: float, x_zero: int, scale: float, zero: int, low: int, high: int
 ) -> tuple[np.ndarray, dict[str, Any]] | None:
     """The bias in 32 bits, multipliers (of the scales, and fitted) and shifts; ``None`` where 32 bits hold no sums."""
@@ -198,7 +198,7 @@ def _emit_layer(
 ) -> Term | None:
     (x,) = pending.operands
     weights: Weights = pending.facts["weights"]
-    found = told(weights, x.scale or 0.0, x.zero, scale, zero, low, high)
+    found = attrs(weights, x.scale or 0.0, x.zero, scale, zero, low, high)
     if found is None:
         return None
     bias, numbers = found

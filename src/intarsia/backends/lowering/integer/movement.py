@@ -75,8 +75,8 @@ def _moved(walk: Walk, node: Node, source: Codes | Stored) -> list[Term] | None:
                 return None
             b.instructions[number] = replace(made, attributes={**made.attributes, "value": value})
         elif made.name == "pool_max":
-            told = {**made.attributes, "low": _LOWEST, "high": _HIGHEST}
-            b.instructions[number] = replace(made, name="q_pool_max", attributes=told)
+            attrs = {**made.attributes, "low": _LOWEST, "high": _HIGHEST}
+            b.instructions[number] = replace(made, name="q_pool_max", attributes=attrs)
     return found
 
 

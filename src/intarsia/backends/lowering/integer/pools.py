@@ -92,28 +92,28 @@ def _softmax(walk: Walk, node: Node) -> Mapping[str, State] | None:
 def _emit(walk: Walk, pending: Pending, scale: float, zero: int, low: int, high: int, quantiser: str) -> Term | None:
     (x,) = pending.operands
     nodes = (*pending.nodes, quantiser)
-    told: dict[str, Any] = {"x_scale": x.scale, "x_zero": x.zero, "y_scale": scale, "y_zero": zero}
+    attrs: dict[str, Any] = {"x_scale": x.scale, "x_zero": x.zero, "y_scale": scale, "y_zero": zero}
     shape = walk.graph.values[pending.node.outputs[0]].shape or ()
     try:
         if pending.kind == "softmax":
-            told |= {
+            attrs |= {
                 "axis": pending.facts["axis"],
                 "steps": softmax_steps(scale, is_whole=_is_fused(walk, pending, quantiser)),
             }
-            return walk.emit("q_softmax", (x.term,), "int8", shape, nodes, **told)
+            return walk.emit("q_softmax", (x.term,), "int8", shape, nodes, **attrs)
         scaling([(x.scale or 0.0) / scale])
     except OverflowError:
         return None
-    told |= {"low": low, "high": high}
+    attrs |= {"low": low, "high": high}
     if pending.kind == "mean":
-        told |= {"axes": pending.facts["axes"], "keep": len(shape) == x.term.rank}
-        return walk.emit("q_mean", (x.term,), "int8", shape, nodes, **told)
+        attrs |= {"axes": pending.facts["axes"], "keep": len(shape) == x.term.rank}
+        return walk.emit("q_mean", (x.term,), "int8", shape, nodes, **attrs)
     divisor = pending.facts["divisor"]
     # ONNX Runtime's QLinearAveragePool adds the zero point before it rounds, its other averages behind.
     is_padded = any((*pending.facts["window"]["before"], *pending.facts["window"]["after"]))
-    told["even_codes"] = pending.node.op_type == "AveragePool" and shares_scale(told) and not (is_padded and divisor)
+    attrs["even_codes"] = pending.node.op_type == "AveragePool" and shares_scale(attrs) and not (is_padded and divisor)
     full = (*x.term.shape[:2], *(_sizes(x.term, pending.facts["window"])))
-    made = walk.emit("q_pool_avg", (x.term,), "int8", full, nodes, **pending.facts["window"], divisor=divisor, **told)
+    made = walk.emit("q_pool_avg", (x.term,), "int8", full, nodes, **pending.facts["window"], divisor=divisor, **attrs)
     return walk.builder.reshape(made, shape)
 
 

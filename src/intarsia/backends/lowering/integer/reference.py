@@ -26,22 +26,22 @@ _MOST_STEPS = 24
 
 
 def _window_taps(
-    x: np.ndarray, out: Sequence[int], told: Attributes, kernel: Sequence[int], fill: int
+    x: np.ndarray, out: Sequence[int], attrs: Attributes, kernel: Sequence[int], fill: int
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """For each tap of a window what it meets, (batch, channels, *out); and how many taps lie inside at each place."""
     sizes = x.shape[2:]
     need = [
         (o - 1) * s + d * (k - 1) + 1
-        for o, s, d, k in zip(out, told["strides"], told["dilations"], kernel, strict=True)
+        for o, s, d, k in zip(out, attrs["strides"], attrs["dilations"], kernel, strict=True)
     ]
-    around = [(b, max(0, n - size - b)) for n, size, b in zip(need, sizes, told["before"], strict=True)]
+    around = [(b, max(0, n - size - b)) for n, size, b in zip(need, sizes, attrs["before"], strict=True)]
     padded = np.pad(x, [(0, 0), (0, 0), *around], constant_values=fill)
     inside = np.pad(np.ones(sizes, np.int64), around)
     taps, counts = [], np.zeros(tuple(out), np.int64)
     for place in product(*map(range, kernel)):
         cut = tuple(
             slice(p * d, p * d + (o - 1) * s + 1, s)
-            for p, d, o, s in zip(place, told["dilations"], out, told["strides"], strict=True)
+            for p, d, o, s in zip(place, attrs["dilations"], out, attrs["strides"], strict=True)
         )
         taps.append(padded[(slice(None), slice(None), *cut)])
         counts += inside[cut]
@@ -52,128 +52,140 @@ def _along(numbers: Sequence[int], rank: int) -> np.ndarray:
     return np.asarray(numbers, np.int64).reshape(1, -1, *[1] * (rank - 2))
 
 
-def _held(steps: np.ndarray, told: Attributes) -> np.ndarray:
-    result: np.ndarray = np.clip(steps + told["y_zero"], told["low"], told["high"]).astype(np.int8)
+def _held(steps: np.ndarray, attrs: Attributes) -> np.ndarray:
+    result: np.ndarray = np.clip(steps + attrs["y_zero"], attrs["low"], attrs["high"]).astype(np.int8)
     return result
 
 
-def q_conv(x: np.ndarray, w: np.ndarray, bias: np.ndarray, told: Attributes) -> np.ndarray:
+def q_conv(x: np.ndarray, w: np.ndarray, bias: np.ndarray, attrs: Attributes) -> np.ndarray:
     """Channels first."""
-    kernel, groups = w.shape[2:], told["groups"]
+    kernel, groups = w.shape[2:], attrs["groups"]
     out = [
         (size + b + a - d * (k - 1) - 1) // s + 1
         for size, b, a, d, k, s in zip(
-            x.shape[2:], told["before"], told["after"], told["dilations"], kernel, told["strides"], strict=True
+            x.shape[2:], attrs["before"], attrs["after"], attrs["dilations"], kernel, attrs["strides"], strict=True
         )
     ]
-    taps, _ = _window_taps(x.astype(np.int64), out, told, kernel, told["x_zero"])
+    taps, _ = _window_taps(x.astype(np.int64), out, attrs, kernel, attrs["x_zero"])
     total = np.zeros((x.shape[0], w.shape[0], *out), np.float64)
     rows = w.astype(np.float64).reshape(groups, w.shape[0] // groups, w.shape[1], -1)
     for place, tap in enumerate(taps):
-        inner = (tap - told["x_zero"]).astype(np.float64)
+        inner = (tap - attrs["x_zero"]).astype(np.float64)
         parts = inner.reshape(x.shape[0], groups, w.shape[1], -1)
         # float64 holds every sum of products of 8-bit numbers exactly.
         total += np.einsum("ngcp,goc->ngop", parts, rows[..., place]).reshape(total.shape)
     summed = total.astype(np.int64) + _along(list(bias), x.ndim)
-    multipliers, shifts = _along(told["multipliers"], x.ndim), _along(told["shifts"], x.ndim)
-    return _held(nearest(summed, multipliers, shifts), told)
+    multipliers, shifts = _along(attrs["multipliers"], x.ndim), _along(attrs["shifts"], x.ndim)
+    return _held(nearest(summed, multipliers, shifts), attrs)
 
 
-def q_dense(x: np.ndarray, w: np.ndarray, bias: np.ndarray, told: Attributes) -> np.ndarray:
+def q_dense(x: np.ndarray, w: np.ndarray, bias: np.ndarray, attrs: Attributes) -> np.ndarray:
     """Rows by rows of weights."""
-    total = (x.astype(np.float64) - told["x_zero"]) @ w.astype(np.float64).T
+    total = (x.astype(np.float64) - attrs["x_zero"]) @ w.astype(np.float64).T
     summed = total.astype(np.int64) + bias.astype(np.int64)
-    multipliers, shifts = (np.asarray(told[name], np.int64) for name in ("multipliers", "shifts"))
-    return _held(nearest(summed, multipliers, shifts), told)
+    multipliers, shifts = (np.asarray(attrs[name], np.int64) for name in ("multipliers", "shifts"))
+    return _held(nearest(summed, multipliers, shifts), attrs)
 
 
-def q_matmul(a: np.ndarray, b: np.ndarray, told: Attributes) -> np.ndarray:
+def q_matmul(a: np.ndarray, b: np.ndarray, attrs: Attributes) -> np.ndarray:
     """Products of matrices."""
-    total = (a.astype(np.float64) - told["a_zero"]) @ (b.astype(np.float64) - told["b_zero"])
-    return _held(nearest(total, told["multiplier"], told["shift"]), told)
+    total = (a.astype(np.float64) - attrs["a_zero"]) @ (b.astype(np.float64) - attrs["b_zero"])
+    return _held(nearest(total, attrs["multiplier"], attrs["shift"]), attrs)
 
 
-def _sum(a: np.ndarray, b: np.ndarray, told: Attributes, minus: bool) -> np.ndarray:
-    found = sum_of(told, minus=minus)
+def _sum(a: np.ndarray, b: np.ndarray, attrs: Attributes, minus: bool) -> np.ndarray:
+    found = sum_of(attrs, minus=minus)
     assert found is not None
-    result: np.ndarray = np.clip(summed(a, b, found), told["low"], told["high"]).astype(np.int8)
+    result: np.ndarray = np.clip(summed(a, b, found), attrs["low"], attrs["high"]).astype(np.int8)
     return result
 
 
-def q_mul(a: np.ndarray, b: np.ndarray, told: Attributes) -> np.ndarray:
+def q_mul(a: np.ndarray, b: np.ndarray, attrs: Attributes) -> np.ndarray:
     """Products, element by element."""
-    total = (a.astype(np.int64) - told["a_zero"]) * (b.astype(np.int64) - told["b_zero"])
-    found = product_scaling(told)
-    return _held(nearest(total, found[0], found[1]), told)
+    total = (a.astype(np.int64) - attrs["a_zero"]) * (b.astype(np.int64) - attrs["b_zero"])
+    found = product_scaling(attrs)
+    return _held(nearest(total, found[0], found[1]), attrs)
 
 
-def product_scaling(told: Attributes) -> tuple[int, int]:
+def product_scaling(attrs: Attributes) -> tuple[int, int]:
     """Multiplier and shift of `q_mul`."""
-    found = scaling([told["a_scale"] * told["b_scale"] / told["y_scale"]])
+    found = scaling([attrs["a_scale"] * attrs["b_scale"] / attrs["y_scale"]])
     return found.multipliers[0], found.shifts[0]
 
 
-def mean_scaling(told: Attributes, count: int) -> tuple[int, int]:
+def mean_scaling(attrs: Attributes, count: int) -> tuple[int, int]:
     """Multiplier and shift of an average of so many elements."""
-    found = scaling([told["x_scale"] / (told["y_scale"] * count)])
+    found = scaling([attrs["x_scale"] / (attrs["y_scale"] * count)])
     return found.multipliers[0], found.shifts[0]
 
 
-def shares_scale(told: Attributes) -> bool:
+def shares_scale(attrs: Attributes) -> bool:
     """Whether an average is in the steps of what it is over, as ONNX Runtime's quantiser makes it."""
-    return bool(np.float32(told["x_scale"]) == np.float32(told["y_scale"]))
+    return bool(np.float32(attrs["x_scale"]) == np.float32(attrs["y_scale"]))
 
 
-def centred(told: Attributes) -> Attributes:
+def centred(attrs: Attributes) -> Attributes:
     """An average with the zero points that it is computed with: ``even_codes`` says that ties go to even codes, not to
     even distances from the zero point. Then all of the zero points is taken off the operand.
     """
-    if not told["even_codes"]:
-        return told
-    return {**told, "x_zero": told["x_zero"] - told["y_zero"], "y_zero": 0}
+    if not attrs["even_codes"]:
+        return attrs
+    return {**attrs, "x_zero": attrs["x_zero"] - attrs["y_zero"], "y_zero": 0}
 
 
-def _mean(total: np.ndarray, counts: np.ndarray, told: Attributes) -> np.ndarray:
-    if shares_scale(told):
-        result: np.ndarray = np.clip(averaged(total, counts) + told["y_zero"], told["low"], told["high"])
+def _mean(total: np.ndarray, counts: np.ndarray, attrs: Attributes) -> np.ndarray:
+    if shares_scale(attrs):
+        result: np.ndarray = np.clip(averaged(total, counts) + attrs["y_zero"], attrs["low"], attrs["high"])
         return result.astype(np.int8)
-    pairs = {int(count): mean_scaling(told, int(count)) for count in np.unique(counts)}
+    pairs = {int(count): mean_scaling(attrs, int(count)) for count in np.unique(counts)}
     by, shifts = (np.vectorize(lambda count, place=place: pairs[int(count)][place])(counts) for place in (0, 1))
-    return requantised(total, by, shifts, told["y_zero"], told["low"], told["high"])
+    return requantised(total, by, shifts, attrs["y_zero"], attrs["low"], attrs["high"])
 
 
-def q_pool_avg(x: np.ndarray, told: Attributes) -> np.ndarray:
+def q_pool_avg(x: np.ndarray, attrs: Attributes) -> np.ndarray:
     """Channels first; ``divisor`` 0 counts the elements that each window meets."""
     out = [
         (size + b + a - d * (k - 1) - 1) // s + 1
         for size, b, a, d, k, s in zip(
-            x.shape[2:], told["before"], told["after"], told["dilations"], told["kernel"], told["strides"], strict=True
+            x.shape[2:],
+            attrs["before"],
+            attrs["after"],
+            attrs["dilations"],
+            attrs["kernel"],
+            attrs["strides"],
+            strict=True,
         )
     ]
-    told = centred(told)
-    taps, counts = _window_taps(x.astype(np.int64) - told["x_zero"], out, told, told["kernel"], 0)
-    counts = np.full_like(counts, told["divisor"]) if told["divisor"] else counts
-    return _mean(np.sum(taps, axis=0), counts, told)
+    attrs = centred(attrs)
+    taps, counts = _window_taps(x.astype(np.int64) - attrs["x_zero"], out, attrs, attrs["kernel"], 0)
+    counts = np.full_like(counts, attrs["divisor"]) if attrs["divisor"] else counts
+    return _mean(np.sum(taps, axis=0), counts, attrs)
 
 
-def q_mean(x: np.ndarray, told: Attributes) -> np.ndarray:
+def q_mean(x: np.ndarray, attrs: Attributes) -> np.ndarray:
     """Over some axes, which are kept."""
-    axes = tuple(told["axes"])
+    axes = tuple(attrs["axes"])
     count = int(np.prod([x.shape[axis] for axis in axes]))
-    total = (x.astype(np.int64) - told["x_zero"]).sum(axes, keepdims=True)
-    return _mean(total, np.array(count), told)
+    total = (x.astype(np.int64) - attrs["x_zero"]).sum(axes, keepdims=True)
+    return _mean(total, np.array(count), attrs)
 
 
-def q_pool_max(x: np.ndarray, told: Attributes) -> np.ndarray:
+def q_pool_max(x: np.ndarray, attrs: Attributes) -> np.ndarray:
     """Channels first; what lies in the padding counts for nothing."""
     out = [
         (size + b + a - d * (k - 1) - 1) // s + 1
         for size, b, a, d, k, s in zip(
-            x.shape[2:], told["before"], told["after"], told["dilations"], told["kernel"], told["strides"], strict=True
+            x.shape[2:],
+            attrs["before"],
+            attrs["after"],
+            attrs["dilations"],
+            attrs["kernel"],
+            attrs["strides"],
+            strict=True,
         )
     ]
-    taps, _ = _window_taps(x, out, told, told["kernel"], -128)
-    result: np.ndarray = np.clip(np.max(taps, axis=0), told["low"], told["high"]).astype(np.int8)
+    taps, _ = _window_taps(x, out, attrs, attrs["kernel"], -128)
+    result: np.ndarray = np.clip(np.max(taps, axis=0), attrs["low"], attrs["high"]).astype(np.int8)
     return result
 
 
@@ -184,15 +196,15 @@ def exponentials(scale: float, count: int) -> np.ndarray:
     return result
 
 
-def q_softmax(x: np.ndarray, told: Attributes) -> np.ndarray:
+def q_softmax(x: np.ndarray, attrs: Attributes) -> np.ndarray:
     """Exponentials from a table, and their shares of the sum: rounded to the nearest step, a half upwards."""
-    axis = told["axis"]
+    axis = attrs["axis"]
     moved = np.moveaxis(x, axis, -1).astype(np.int64)
-    table = exponentials(told["x_scale"], moved.shape[-1])
+    table = exponentials(attrs["x_scale"], moved.shape[-1])
     each = table[moved.max(-1, keepdims=True) - moved]
     total = each.sum(-1, keepdims=True)
-    found = (2 * each * told["steps"] + (total << SHARE_BITS)) // (2 * total << SHARE_BITS)
-    result: np.ndarray = np.moveaxis(np.clip(found + told["y_zero"], -128, 127), -1, axis).astype(np.int8)
+    found = (2 * each * attrs["steps"] + (total << SHARE_BITS)) // (2 * total << SHARE_BITS)
+    result: np.ndarray = np.moveaxis(np.clip(found + attrs["y_zero"], -128, 127), -1, axis).astype(np.int8)
     return result
 
 
@@ -212,33 +224,33 @@ def softmax_steps(y_scale: float, *, is_whole: bool) -> int:
     return round(steps * (1 << SHARE_BITS))
 
 
-def q_lookup(x: np.ndarray, told: Attributes) -> np.ndarray:
+def q_lookup(x: np.ndarray, attrs: Attributes) -> np.ndarray:
     """Any function of a code."""
-    return np.asarray(told["table"], np.int8)[x.astype(np.int64) + 128]
+    return np.asarray(attrs["table"], np.int8)[x.astype(np.int64) + 128]
 
 
-def quantize(x: np.ndarray, told: Attributes) -> np.ndarray:
+def quantize(x: np.ndarray, attrs: Attributes) -> np.ndarray:
     """Divided in float32, rounded half to even; turned if there is an ``order``."""
-    steps = in_steps(x, told["scale"], told["zero"])
-    return steps.transpose(told["order"]) if "order" in told else steps
+    steps = in_steps(x, attrs["scale"], attrs["zero"])
+    return steps.transpose(attrs["order"]) if "order" in attrs else steps
 
 
-def dequantize(x: np.ndarray, told: Attributes) -> np.ndarray:
+def dequantize(x: np.ndarray, attrs: Attributes) -> np.ndarray:
     """In float32."""
-    result: np.ndarray = ((x.astype(np.int32) - told["zero"]).astype(np.float32) * np.float32(told["scale"])).astype(
+    result: np.ndarray = ((x.astype(np.int32) - attrs["zero"]).astype(np.float32) * np.float32(attrs["scale"])).astype(
         np.float32
     )
     return result
 
 
-def q_flip(x: np.ndarray, told: Attributes) -> np.ndarray:
+def q_flip(x: np.ndarray, attrs: Attributes) -> np.ndarray:
     """uint8 to int8 that is less by 128, or back."""
     return (x.view(np.uint8) ^ np.uint8(128)).view(np.int8 if x.dtype == np.uint8 else np.uint8)
 
 
 REFERENCES: Mapping[str, Reference] = {
     "dequantize": dequantize,
-    "q_add": lambda a, b, told: _sum(a, b, told, minus=False),
+    "q_add": lambda a, b, attrs: _sum(a, b, attrs, minus=False),
     "q_conv": q_conv,
     "q_dense": q_dense,
     "q_flip": q_flip,
@@ -249,14 +261,14 @@ REFERENCES: Mapping[str, Reference] = {
     "q_pool_avg": q_pool_avg,
     "q_pool_max": q_pool_max,
     "q_softmax": q_softmax,
-    "q_sub": lambda a, b, told: _sum(a, b, told, minus=True),
+    "q_sub": lambda a, b, attrs: _sum(a, b, attrs, minus=True),
     "quantize": quantize,
 }
 
 
-def computed(name: str, operands: Sequence[np.ndarray], told: Mapping[str, Any]) -> np.ndarray:
+def computed(name: str, operands: Sequence[np.ndarray], attrs: Mapping[str, Any]) -> np.ndarray:
     """The result of an instruction, channels first or, where its name ends in ``_last``, last."""
     if not name.endswith("_last"):
-        return REFERENCES[name](*operands, told)
+        return REFERENCES[name](*operands, attrs)
     first = [np.moveaxis(each, -1, 1) if each.ndim > 2 else each for each in operands]
-    return np.moveaxis(REFERENCES[name.removesuffix("_last")](*first, told), 1, -1)
+    return np.moveaxis(REFERENCES[name.removesuffix("_last")](*first, attrs), 1, -1)

@@ -74,10 +74,10 @@ def weighted_sum(a: End, b: End, y: End, *, minus: bool = False, behind: int = 0
     return _moved(plain, a, b, y, minus=minus, behind=behind)
 
 
-def sum_of(told: Attributes, *, minus: bool) -> Sum | None:
+def sum_of(attrs: Attributes, *, minus: bool) -> Sum | None:
     """That of ``q_add`` or ``q_sub``."""
-    a, b, y = ((told[f"{name}_scale"], told[f"{name}_zero"]) for name in ("a", "b", "y"))
-    return weighted_sum(a, b, y, minus=minus, behind=told["behind"])
+    a, b, y = ((attrs[f"{name}_scale"], attrs[f"{name}_zero"]) for name in ("a", "b", "y"))
+    return weighted_sum(a, b, y, minus=minus, behind=attrs["behind"])
 
 
 def summed(a: np.ndarray, b: np.ndarray, by: Sum) -> np.ndarray:

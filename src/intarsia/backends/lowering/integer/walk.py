@@ -91,11 +91,11 @@ class Walk:
         shape: Sequence[int],
         nodes: tuple[str, ...],
         /,
-        **told: object,
+        **attrs: object,
     ) -> Term:
         """Append an instruction that computes these nodes."""
         self.builder.origin = tuple(dict.fromkeys(nodes))
-        return self.builder.emit(name, reads, dtype, shape, **told)
+        return self.builder.emit(name, reads, dtype, shape, **attrs)
 
     def term(self, name: str) -> Term:
         """The value as the graph has it, computed if it is not there yet.

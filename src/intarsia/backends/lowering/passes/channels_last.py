@@ -150,9 +150,9 @@ class _Pass:
 
     def _moved_only(self, place: int, each: Instruction) -> dict[Order, int] | None:
         if each.name == "transpose":
-            told = list(each.attributes["order"])
+            attrs = list(each.attributes["order"])
             forms = self.forms[each.reads[0]].items()
-            return {tuple(told.index(axis) for axis in form): where for form, where in forms}
+            return {tuple(attrs.index(axis) for axis in form): where for form, where in forms}
         if each.name == "reshape":
             return self._reshaped(place, each)
         if each.name == "take" and len(self.program.instructions[each.reads[1]].shape) == 1:
@@ -207,26 +207,26 @@ class _Pass:
         return self.out.add(Instruction("transpose", (wide,), {"order": list(order)}, each.dtype, shape, each.origin))
 
     def _turned_instruction(self, each: Instruction, order: Order, reads: tuple[int, ...]) -> int:
-        told: dict[str, Any] = dict(each.attributes)
-        if "axis" in told:
-            told["axis"] = order.index(told["axis"])
+        attrs: dict[str, Any] = dict(each.attributes)
+        if "axis" in attrs:
+            attrs["axis"] = order.index(attrs["axis"])
         for name in _LISTS.get(each.name, ()):
-            told[name] = [told[name][axis] for axis in order]
+            attrs[name] = [attrs[name][axis] for axis in order]
         shape = tuple(each.shape[axis] for axis in order)
-        return self.out.add(replace(each, reads=reads, attributes=told, shape=shape))
+        return self.out.add(replace(each, reads=reads, attributes=attrs, shape=shape))
 
     def _reduced(self, each: Instruction) -> dict[Order, int]:
         read = each.reads[0]
         form, where = next(iter(self.forms[read].items()))
         axes, keep = each.attributes["axes"], each.attributes.get("keep", True)
-        told = {**each.attributes, "axes": sorted(form.index(axis) for axis in axes)}
+        attrs = {**each.attributes, "axes": sorted(form.index(axis) for axis in axes)}
         if keep:
             order = form
         else:
             kept = [axis for axis in sorted(form) if axis not in axes]
             order = tuple(kept.index(axis) for axis in form if axis not in axes)
         shape = tuple(each.shape[axis] for axis in order)
-        return {order: self.out.add(replace(each, reads=(where,), attributes=told, shape=shape))}
+        return {order: self.out.add(replace(each, reads=(where,), attributes=attrs, shape=shape))}
 
 
 def _real(order: Order, shape: Sequence[int]) -> Order:

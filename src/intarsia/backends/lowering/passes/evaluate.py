@@ -30,8 +30,8 @@ def _range(start: int, stop: int, step: int) -> slice:
 
 
 def _slice(each: Instruction, x: Arrays) -> Any:
-    told = each.attributes
-    return x[0][tuple(_range(*row) for row in zip(told["starts"], told["stops"], told["steps"], strict=True))]
+    attrs = each.attributes
+    return x[0][tuple(_range(*row) for row in zip(attrs["starts"], attrs["stops"], attrs["steps"], strict=True))]
 
 
 def _pad(each: Instruction, x: Arrays) -> Any:

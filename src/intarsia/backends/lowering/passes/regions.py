@@ -158,14 +158,14 @@ def _put(
     writes: Sequence[tuple[int, Instruction]],
     places: dict[int, int],
 ) -> None:
-    told = {"number": number}
+    attrs = {"number": number}
     if len(writes) == 1:
         place, each = writes[0]
-        whole = Instruction(REGION, tuple(reads), told, each.dtype, each.shape, region.nodes)
+        whole = Instruction(REGION, tuple(reads), attrs, each.dtype, each.shape, region.nodes)
         places[place] = out.add(whole)
         return
     sizes = [prod(each.shape) for _, each in writes]
-    flat = out.add(Instruction(REGION, tuple(reads), told, "int8", (sum(sizes),), region.nodes))
+    flat = out.add(Instruction(REGION, tuple(reads), attrs, "int8", (sum(sizes),), region.nodes))
     start = 0
     for (place, each), size in zip(writes, sizes, strict=True):
         cut = {"starts": [start], "stops": [start + size], "steps": [1]}

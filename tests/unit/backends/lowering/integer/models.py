@@ -57,13 +57,13 @@ class Sketch:
 
     def quantised(self, name: str, step: float, zero: int | None = None) -> tuple[str, tuple[str, str]]:
         """Behind a quantiser, and what that was told."""
-        told = self.scale(step, zero)
-        return self.node("QuantizeLinear", name, *told), told
+        attrs = self.scale(step, zero)
+        return self.node("QuantizeLinear", name, *attrs), attrs
 
     def through(self, name: str, step: float, zero: int | None = None) -> str:
         """Quantised and back."""
-        made, told = self.quantised(name, step, zero)
-        return self.node("DequantizeLinear", made, *told)
+        made, attrs = self.quantised(name, step, zero)
+        return self.node("DequantizeLinear", made, *attrs)
 
     def constant(self, shape: tuple[int, ...], axis: int | None, dtype: str = "int8", zero: int = 0) -> str:
         """Weights in 8 bits, one scale or one a slice."""

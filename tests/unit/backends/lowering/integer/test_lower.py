@@ -178,8 +178,8 @@ def test_softmax(axis: int) -> None:
 def test_softmax_as_onnxruntime_computes_it_fused_or_not(source: str, target: str, step: float) -> None:
     net = Sketch((40, 12), source)
     made = net.node("Softmax", net.x, axis=-1)
-    told = net.weight(np.array(step, np.float32)), net.weight(np.array(-128 if target == "int8" else 0, target))
-    model = net.model((net.node("QuantizeLinear", made, *told), target))
+    attrs = net.weight(np.array(step, np.float32)), net.weight(np.array(-128 if target == "int8" else 0, target))
+    model = net.model((net.node("QuantizeLinear", made, *attrs), target))
     assert names_of(model)["q_softmax"] == 1
     feeds = {"x": net.rng.normal(0, 1, (40, 12)).astype(np.float32)}
     options = onnxruntime.SessionOptions()
@@ -222,8 +222,8 @@ def test_what_only_moves_stays_in_8_bits(op_type: str, is_same: bool) -> None:
     net = Sketch((2, 4, 6, 8))
     y = moved(net, op_type)
     if is_same:
-        told = net.nodes[0].input[1:]
-        model = net.model((net.node("QuantizeLinear", y, *told), "int8"))
+        attrs = net.nodes[0].input[1:]
+        model = net.model((net.node("QuantizeLinear", y, *attrs), "int8"))
     else:
         model = finished(net, y, 0.03)
     names = names_of(model)
@@ -243,9 +243,9 @@ def test_parts_of_a_concatenation_are_brought_to_its_scale() -> None:
 
 def test_codes_that_are_moved_between_two_halves_of_a_pair() -> None:
     net = Sketch((2, 4, 6))
-    made, told = net.quantised("x", 0.02)
+    made, attrs = net.quantised("x", 0.02)
     turned = net.node("Transpose", made, perm=[1, 0, 2])
-    x = net.node("DequantizeLinear", turned, *told)
+    x = net.node("DequantizeLinear", turned, *attrs)
     model = finished(net, net.node("Relu", x), 0.02)
     assert "dequantize" not in names_of(model)
     agree(model)
@@ -273,14 +273,14 @@ def test_what_has_no_integers_runs_between_dequantize_and_quantize() -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_operators_on_integers(name: str, dtype: str) -> None:
     net = Sketch((3, 20) if name == "QLinearMatMul" else (1, 4, 9, 8), dtype)
-    made, told = net.quantised("x", 0.02)
+    made, attrs = net.quantised("x", 0.02)
     rows = (20, 11) if name == "QLinearMatMul" else (6, 4, 3, 3)
     w = net.weight(net.rng.integers(-127, 128, rows).astype(np.int8))
     count = rows[0] if name == "QLinearConv" else 1
     ws = net.weight(net.rng.uniform(0.002, 0.004, count).astype(np.float32))
     wz = net.weight(np.zeros(count, np.int8))
     bias = [net.weight(net.rng.integers(-3000, 3000, 6).astype(np.int32))] if name == "QLinearConv" else []
-    model = net.model((net.node(name, made, *told, w, ws, wz, *net.scale(0.02), *bias), dtype))
+    model = net.model((net.node(name, made, *attrs, w, ws, wz, *net.scale(0.02), *bias), dtype))
     assert names_of(model)["q_conv" if name == "QLinearConv" else "q_dense"] == 1
     agree(model)
 

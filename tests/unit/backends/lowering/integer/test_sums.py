@@ -65,8 +65,8 @@ def test_all_pairs_of_codes_are_as_onnxruntime_has_them(dtype: str, seed: int) -
     scales = [float(np.float32(step * ratio)) for ratio in (*rng.uniform(0.2, 1.4, 2), 1.0)]
     ends = [(scale, int(rng.choice(codes))) for scale in scales]
     right = by_onnxruntime(p.astype(dtype), q.astype(dtype), *ends)
-    told = np.clip(as_float32(p, q, *ends), low, low + 255)
-    np.testing.assert_array_equal(told, right)
+    attrs = np.clip(as_float32(p, q, *ends), low, low + 255)
+    np.testing.assert_array_equal(attrs, right)
     a, b, y = ((scale, zero - behind) for scale, zero in ends)
     made = weighted_sum(a, b, y, behind=behind)
     assert made is not None

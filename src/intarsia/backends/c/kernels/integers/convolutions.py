@@ -16,7 +16,7 @@ from intarsia.codegen.module import Kernel
 def _convolution(site: Site) -> Sequence[Kernel]:
     layer = Layer.of(site)
     window = Window.of(site, site.reads[1].shape[1:-1])
-    groups = site.told["groups"]
+    groups = site.attrs["groups"]
     if groups == 1:
         return (*_whole(site, window, layer), portable.convolution(site, window, layer))
     if groups == window.c == window.o:

@@ -63,7 +63,7 @@ def _loop(
 
 
 def _sum(minus: bool, site: Site) -> Sequence[Kernel]:
-    found = sum_of(site.told, minus=minus)
+    found = sum_of(site.attrs, minus=minus)
     if found is None:
         raise NoKernelError(f"{site.each.name} of such scales")
     same = all(read.shape == site.each.shape for read in site.reads)
@@ -72,7 +72,7 @@ def _sum(minus: bool, site: Site) -> Sequence[Kernel]:
     needs: tuple[Function, ...] = (HELD, UPPER)
     if found.even is not None:
         total, needs = f"q_tied({parts} + ({found.offset}), {found.shift}, {found.even})", (HELD, UPPER, TIED)
-    plain = _loop(site, site.each.name, f"q_held({total}, {site.told['low']}, {site.told['high']})", needs=needs)
+    plain = _loop(site, site.each.name, f"q_held({total}, {site.attrs['low']}, {site.attrs['high']})", needs=needs)
     return (
         [mve_elementwise.sum_of(site, found), plain]
         if same and site.processor.has_mve and found.even is None
@@ -81,15 +81,15 @@ def _sum(minus: bool, site: Site) -> Sequence[Kernel]:
 
 
 def _product(site: Site) -> Sequence[Kernel]:
-    multiplier, shift = product_scaling(site.told)
-    told = site.told
-    pair = f"(x0 - ({told['a_zero']})) * (x1 - ({told['b_zero']}))"
-    ends = f"{multiplier}, {shift}, {told['y_zero']}, {told['low']}, {told['high']}"
+    multiplier, shift = product_scaling(site.attrs)
+    attrs = site.attrs
+    pair = f"(x0 - ({attrs['a_zero']})) * (x1 - ({attrs['b_zero']}))"
+    ends = f"{multiplier}, {shift}, {attrs['y_zero']}, {attrs['low']}, {attrs['high']}"
     return [_loop(site, "q_mul", f"q_nearest({pair}, {ends})", needs=(EVEN, NEAREST))]
 
 
 def _lookup(site: Site) -> Sequence[Kernel]:
-    table = np.asarray(site.told["table"], np.int8)
+    table = np.asarray(site.attrs["table"], np.int8)
     return [_loop(site, "q_lookup", "t0[x0 + 128]", tables=(("int8_t", table),))]
 
 
@@ -105,7 +105,7 @@ def float_literal(number: float) -> str:
 
 
 def _dequantize(site: Site) -> Sequence[Kernel]:
-    expression = f"(float)(x0 - ({site.told['zero']})) * {float_literal(site.told['scale'])}"
+    expression = f"(float)(x0 - ({site.attrs['zero']})) * {float_literal(site.attrs['scale'])}"
     return [_loop(site, "q_dequantize", expression)]
 
 

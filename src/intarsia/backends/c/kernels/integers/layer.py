@@ -44,21 +44,21 @@ class Layer:
         """
         if 1 not in site.known or 2 not in site.known:
             raise NoKernelError(f"{site.each.name} with weights that are computed")
-        told = site.told
+        attrs = site.attrs
         rows = site.known[1].reshape(site.known[1].shape[0], -1)
-        shifts = set(told["shifts"])
+        shifts = set(attrs["shifts"])
         if len(shifts) != 1:
             raise NoKernelError(f"{site.each.name} with shifts that differ")
         return cls(
             rows=rows,
-            bias=site.known[2].astype(np.int64) - told["x_zero"] * rows.astype(np.int64).sum(1),
-            multipliers=np.asarray(told["multipliers"], np.int64),
-            fitted=np.asarray(told["fitted"], np.int64),
+            bias=site.known[2].astype(np.int64) - attrs["x_zero"] * rows.astype(np.int64).sum(1),
+            multipliers=np.asarray(attrs["multipliers"], np.int64),
+            fitted=np.asarray(attrs["fitted"], np.int64),
             shift=shifts.pop(),
-            x_zero=told["x_zero"],
-            y_zero=told["y_zero"],
-            low=told["low"],
-            high=told["high"],
+            x_zero=attrs["x_zero"],
+            y_zero=attrs["y_zero"],
+            low=attrs["low"],
+            high=attrs["high"],
         )
 
     def scaling(self, multipliers: np.ndarray) -> np.ndarray:

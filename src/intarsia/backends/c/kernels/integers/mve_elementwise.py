@@ -25,7 +25,7 @@ def held(vector: str, low: int, high: int) -> str:
 
 def sum_of(site: Site, found: Sum) -> Kernel:
     """Sum or difference of two values of one shape."""
-    low, high = site.told["low"], site.told["high"]
+    low, high = site.attrs["low"], site.attrs["high"]
 
     def step(loads: str, store: str) -> list[str]:
         return [
@@ -52,13 +52,13 @@ def sum_of(site: Site, found: Sum) -> Kernel:
 
 def average(site: Site, v: Window, ending: Sequence[str]) -> Kernel:
     """Windows that lie inside; ``ending`` makes steps of four sums ``t``."""
-    told = site.told
+    attrs = site.attrs
     body = v.walked(
         [
             f"const int8_t *const from = x + (i * {v.sh * v.w} + j * {v.sw}) * {v.c};",
             f"for (int32_t c = 0; c < {v.c}; c += 4) {{",
             *([f"    const mve_pred16_t mask = vctp32q((uint32_t)({v.c} - c));"] if v.c % 4 else []),
-            f"    int32x4_t t = vdupq_n_s32({-v.taps * centred(told)['x_zero']});",
+            f"    int32x4_t t = vdupq_n_s32({-v.taps * centred(attrs)['x_zero']});",
             f"    for (int32_t p = 0; p < {v.kh}; ++p) {{",
             f"        const int8_t *at = from + p * {v.dh * v.w * v.c} + c;",
             f"        for (int32_t q = 0; q < {v.kw}; ++q) {{",
@@ -67,7 +67,7 @@ def average(site: Site, v: Window, ending: Sequence[str]) -> Kernel:
             "        }",
             "    }",
             *(f"    {line}" for line in ending),
-            f"    {held('t', told['low'], told['high'])}",
+            f"    {held('t', attrs['low'], attrs['high'])}",
             f"    {'vstrbq_p_s32(y + c, t, mask);' if v.c % 4 else 'vstrbq_s32(y + c, t);'}",
             "}",
         ]
@@ -82,9 +82,9 @@ def quantize(site: Site, sizes: Sequence[int], steps: Sequence[int]) -> Kernel:
     A product with the reciprocal of the scale, and one step of Newton's method on what is left, give the quotient as
     division rounds it.
     """
-    scale = np.float32(site.told["scale"])
+    scale = np.float32(site.attrs["scale"])
     inverse = np.float32(1.0) / scale
-    zero, apart = site.told["zero"], steps[-1]
+    zero, apart = site.attrs["zero"], steps[-1]
     most = float(np.float32(_FARTHEST) * scale)
     names = [f"i{axis}" for axis in range(len(sizes) - 1)]
     to = " + ".join(f"{name} * {step}" for name, step in zip(names, steps[:-1], strict=True)) or "0"

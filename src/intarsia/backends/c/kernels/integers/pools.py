@@ -53,8 +53,8 @@ def _walk(v: Window, inner: Sequence[str], before: Sequence[str], behind: Sequen
 
 
 def _max(site: Site) -> Sequence[Kernel]:
-    v = Window.of(site, site.told["kernel"])
-    low, high = site.told["low"], site.told["high"]
+    v = Window.of(site, site.attrs["kernel"])
+    low, high = site.attrs["low"], site.attrs["high"]
     each = f"for (int32_t c = 0; c < {v.c}; ++c) {{"
     body = _walk(
         v,
@@ -68,21 +68,21 @@ def _max(site: Site) -> Sequence[Kernel]:
 
 
 def _average(site: Site) -> Sequence[Kernel]:
-    v = Window.of(site, site.told["kernel"])
-    told = centred(site.told)
-    divisor = told["divisor"]
+    v = Window.of(site, site.attrs["kernel"])
+    attrs = centred(site.attrs)
+    divisor = attrs["divisor"]
     each = f"for (int32_t c = 0; c < {v.c}; ++c) {{"
-    total = f"total[c] - taps * ({told['x_zero']})"
-    if divisor or shares_scale(told):
-        lines = [each, f"    y[c] = {_steps(told, total, divisor or 'taps')};", "}"]
+    total = f"total[c] - taps * ({attrs['x_zero']})"
+    if divisor or shares_scale(attrs):
+        lines = [each, f"    y[c] = {_steps(attrs, total, divisor or 'taps')};", "}"]
     else:
-        pairs = [mean_scaling(told, count) for count in range(1, v.taps + 1)]
+        pairs = [mean_scaling(attrs, count) for count in range(1, v.taps + 1)]
         rows = ", ".join(f"{{{multiplier}, {shift}}}" for multiplier, shift in pairs)
         lines = [
             f"static const int32_t scaling[{v.taps}][2] = {{{rows}}};",
             "const int32_t *const by = scaling[taps - 1];",
             each,
-            f"    y[c] = q_step({total}, by[0], by[1], {told['y_zero']}, {told['low']}, {told['high']});",
+            f"    y[c] = q_step({total}, by[0], by[1], {attrs['y_zero']}, {attrs['low']}, {attrs['high']});",
             "}",
         ]
     body = _walk(
@@ -96,36 +96,36 @@ def _average(site: Site) -> Sequence[Kernel]:
     plain = _pool(made, v, 4 * v.c)
     if v.needs_padding or divisor != v.taps:
         return [plain]
-    ending = _ending(told, divisor) if site.processor.has_mve else None
+    ending = _ending(attrs, divisor) if site.processor.has_mve else None
     if ending is not None:
         return [mve_elementwise.average(site, v, ending), plain]
     return [_inside(site, v), plain]
 
 
-def _steps(told: Attributes, total: str, count: int | str) -> str:
+def _steps(attrs: Attributes, total: str, count: int | str) -> str:
     """The expression of a sum over so many numbers in steps of the result."""
-    ends = f"{told['y_zero']}, {told['low']}, {told['high']}"
-    if shares_scale(told):
+    ends = f"{attrs['y_zero']}, {attrs['low']}, {attrs['high']}"
+    if shares_scale(attrs):
         return f"q_mean({total}, {count}, {ends})"
     assert isinstance(count, int)
-    multiplier, shift = mean_scaling(told, count)
+    multiplier, shift = mean_scaling(attrs, count)
     return f"q_step({total}, {multiplier}, {shift}, {ends})"
 
 
-def _ending(told: Attributes, count: int) -> list[str] | None:
+def _ending(attrs: Attributes, count: int) -> list[str] | None:
     """Statements that make steps of four sums ``t``; ``None`` where vectors do not do it."""
-    if shares_scale(told):
+    if shares_scale(attrs):
         bits = count.bit_length() - 1
         if count != 1 << bits or bits == 0:
             return None
         return [
             f"t = vaddq_s32(t, vandq_s32(vshrq_n_s32(t, {bits}), vdupq_n_s32(1)));",
-            f"t = vaddq_n_s32(vshrq_n_s32(vaddq_n_s32(t, {(1 << (bits - 1)) - 1}), {bits}), {told['y_zero']});",
+            f"t = vaddq_n_s32(vshrq_n_s32(vaddq_n_s32(t, {(1 << (bits - 1)) - 1}), {bits}), {attrs['y_zero']});",
         ]
-    multiplier, shift = mean_scaling(told, count)
+    multiplier, shift = mean_scaling(attrs, count)
     if not 32 < shift <= _MOST_SHIFT:
         return None
-    half = (told["y_zero"] << (shift - 32)) + (1 << (shift - 33))
+    half = (attrs["y_zero"] << (shift - 32)) + (1 << (shift - 33))
     return [
         f"t = vaddq_n_s32(vmulhq_s32(t, vdupq_n_s32({multiplier})), {half});",
         f"t = vshrq_n_s32(t, {shift - 32});",
@@ -134,12 +134,12 @@ def _ending(told: Attributes, count: int) -> list[str] | None:
 
 def _inside(site: Site, v: Window) -> Kernel:
     """Windows that lie inside, channel by channel, so that sums stay in registers."""
-    told = centred(site.told)
+    attrs = centred(site.attrs)
     body = v.walked(
         [
             f"const int8_t *const from = x + (i * {v.sh * v.w} + j * {v.sw}) * {v.c};",
             f"for (int32_t c = 0; c < {v.c}; ++c) {{",
-            f"    int32_t total = {-v.taps * told['x_zero']};",
+            f"    int32_t total = {-v.taps * attrs['x_zero']};",
             f"    for (int32_t p = 0; p < {v.kh}; ++p) {{",
             f"        const int8_t *at = from + p * {v.dh * v.w * v.c} + c;",
             f"        for (int32_t q = 0; q < {v.kw}; ++q) {{",
@@ -147,7 +147,7 @@ def _inside(site: Site, v: Window) -> Kernel:
             f"            at += {v.dw * v.c};",
             "        }",
             "    }",
-            f"    y[c] = {_steps(told, 'total', v.taps)};",
+            f"    y[c] = {_steps(attrs, 'total', v.taps)};",
             "}",
         ]
     )
@@ -161,7 +161,7 @@ def _pool(made: Function, v: Window, scratch: int) -> Kernel:
 
 
 def _mean(site: Site) -> Sequence[Kernel]:
-    shape, axes = site.reads[0].shape, site.told["axes"]
+    shape, axes = site.reads[0].shape, site.attrs["axes"]
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     own = strides_of(shape)
     outer, inner = [f"o{axis}" for axis in range(len(kept))], [f"i{axis}" for axis in range(len(axes))]
@@ -172,9 +172,9 @@ def _mean(site: Site) -> Sequence[Kernel]:
     )
     summed = nested(inner, [shape[axis] for axis in axes], [f"total += x[{place}];"], independent=False)
     lines = [
-        f"int32_t total = {-count * site.told['x_zero']};",
+        f"int32_t total = {-count * site.attrs['x_zero']};",
         *summed,
-        f"*y++ = {_steps(site.told, 'total', count)};",
+        f"*y++ = {_steps(site.attrs, 'total', count)};",
     ]
     text = nested(outer, [shape[axis] for axis in kept], lines, independent=False)
     made = function("q_means", _PARAMETERS, indented(text), needs=(STEP, MEAN))
@@ -182,10 +182,10 @@ def _mean(site: Site) -> Sequence[Kernel]:
 
 
 def _softmax(site: Site) -> Sequence[Kernel]:
-    shape, axis = site.each.shape, site.told["axis"]
+    shape, axis = site.each.shape, site.attrs["axis"]
     size, step = shape[axis], strides_of(shape)[axis]
-    table = exponentials(site.told["x_scale"], size).astype(np.uint32)
-    steps, zero = site.told["steps"], site.told["y_zero"]
+    table = exponentials(site.attrs["x_scale"], size).astype(np.uint32)
+    steps, zero = site.attrs["steps"], site.attrs["y_zero"]
     body = [
         f"for (size_t a = 0; a < {prod(shape[:axis])}u; ++a) {{",
         f"    for (size_t b = 0; b < {step}u; ++b) {{",
@@ -215,10 +215,10 @@ def _softmax(site: Site) -> Sequence[Kernel]:
 
 def _matmul(site: Site) -> Sequence[Kernel]:
     (*_, m, k), n = site.reads[0].shape, site.each.shape[-1]
-    outer, told = site.each.shape[:-2], site.told
+    outer, attrs = site.each.shape[:-2], site.attrs
     names = [f"o{axis}" for axis in range(len(outer))]
     offsets = [index(names, batch_steps(read.shape, outer)) for read in site.reads[:2]]
-    ends = f"{told['multiplier']}, {told['shift']}, {told['y_zero']}, {told['low']}, {told['high']}"
+    ends = f"{attrs['multiplier']}, {attrs['shift']}, {attrs['y_zero']}, {attrs['low']}, {attrs['high']}"
     body = [
         f"const int8_t *const a = x0 + {offsets[0]};",
         f"const int8_t *const b = x1 + {offsets[1]};",
@@ -226,7 +226,7 @@ def _matmul(site: Site) -> Sequence[Kernel]:
         f"    for (size_t j = 0; j < {n}u; ++j) {{",
         "        int32_t total = 0;",
         f"        for (size_t p = 0; p < {k}u; ++p) {{",
-        f"            total += (a[i * {k} + p] - ({told['a_zero']})) * (b[p * {n} + j] - ({told['b_zero']}));",
+        f"            total += (a[i * {k} + p] - ({attrs['a_zero']})) * (b[p * {n} + j] - ({attrs['b_zero']}));",
         "        }",
         f"        *y++ = q_nearest(total, {ends});",
         "    }",

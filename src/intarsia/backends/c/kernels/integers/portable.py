@@ -94,7 +94,7 @@ def depthwise(site: Site, window: Window, layer: Layer) -> Kernel:
 def grouped(site: Site, window: Window, layer: Layer) -> Kernel:
     """Groups of channels, each output channel by itself: seldom met, and not fast."""
     v = window
-    groups = site.told["groups"]
+    groups = site.attrs["groups"]
     inner, outer = v.c // groups, v.o // groups
     body = [
         "int8_t *const row = scratch;",

@@ -17,12 +17,12 @@ def _quantize(site: Site) -> Sequence[Kernel]:
     if site.reads[0].dtype != "float32":
         raise NoKernelError(f"quantize of {site.reads[0].dtype}")
     read = site.reads[0].shape
-    order = site.told.get("order", list(range(len(read))))
+    order = site.attrs.get("order", list(range(len(read))))
     own, theirs = strides_of(read), strides_of(site.each.shape)
     # As the result lies: the step in the operand for each of its dimensions.
     sizes, (to, at) = merged(site.each.shape, [theirs, [own[axis] for axis in order]])
     names = [f"i{axis}" for axis in range(len(sizes))]
-    number = f"q_quantised(x[{index(names, at)}], {float_literal(site.told['scale'])}, {site.told['zero']})"
+    number = f"q_quantised(x[{index(names, at)}], {float_literal(site.attrs['scale'])}, {site.attrs['zero']})"
     text = nested(names, sizes, [f"y[{index(names, to)}] = {number};"], independent=False)
     made = function("q_quantize", "const float *x, int8_t *y", indented(text), needs=(HELD, QUANTISED))
     plain = Kernel(functions=(made, HELD, QUANTISED), arguments=(Operand(place=0), Result()))

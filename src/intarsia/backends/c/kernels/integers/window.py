@@ -57,12 +57,12 @@ class Window:
         Raises:
             NoKernelError: It has more.
         """
-        x, y, told = site.reads[0].shape, site.each.shape, site.told
+        x, y, attrs = site.reads[0].shape, site.each.shape, site.attrs
         if len(x) not in (3, 4):
             raise NoKernelError(f"{site.each.name} over {counted(len(x) - 2, 'dimension')}")
         lone = len(x) == 3
         (h, w), (oh, ow), (kh, kw) = ((1, *pair) if lone else tuple(pair) for pair in (x[1:-1], y[1:-1], kernel))
-        steps = [told[name] for name in ("strides", "dilations", "before")]
+        steps = [attrs[name] for name in ("strides", "dilations", "before")]
         (sh, sw), (dh, dw), (ph, pw) = (
             ((0 if name == "before" else 1), *each) if lone else tuple(each)
             for name, each in zip(("strides", "dilations", "before"), steps, strict=True)

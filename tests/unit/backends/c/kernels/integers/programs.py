@@ -24,7 +24,7 @@ class Case:
         name: The instruction.
         x: What flows into it.
         constants: Its further operands.
-        told: Its attributes.
+        attrs: Its attributes.
         shape: Of its result.
         dtype: Of its result.
     """
@@ -32,13 +32,13 @@ class Case:
     name: str
     x: tuple[np.ndarray, ...]
     constants: tuple[np.ndarray, ...] = ()
-    told: dict[str, Any] = field(default_factory=dict)
+    attrs: dict[str, Any] = field(default_factory=dict)
     shape: tuple[int, ...]
     dtype: str = "int8"
 
     def expected(self) -> np.ndarray:
         """By the reference."""
-        found = computed(self.name, [*self.x, *self.constants], self.told)
+        found = computed(self.name, [*self.x, *self.constants], self.attrs)
         return found.reshape(self.shape)
 
 
@@ -68,7 +68,7 @@ def program_of(cases: list[Case]) -> tuple[Program, dict[int, np.ndarray]]:
         for place, array in enumerate(case.constants):
             reads.append(add(Instruction(CONSTANT, (), {"name": f"k{number}_{place}"}, array.dtype.name, array.shape)))
             known[reads[-1]] = array
-        result = add(Instruction(case.name, tuple(reads), case.told, case.dtype, case.shape))
+        result = add(Instruction(case.name, tuple(reads), case.attrs, case.dtype, case.shape))
         outputs[f"y{number}"] = passed(result, case.dtype, case.shape)
     names = {made[place].attributes["name"]: array for place, array in known.items()}
     return Program(instructions=tuple(made), outputs=outputs, constants=names), known
@@ -120,12 +120,12 @@ class Draw:
             multipliers=tuple(int(number) << bits - 23 for number in np.rint(each * 2.0 ** (shift - bits + 23))),
             shifts=(shift,) * rows,
         )
-        told = {
+        attrs = {
             "x_zero": int(self.rng.integers(-128, 128)), "y_zero": zero, "low": low, "high": high,
             "multipliers": list(by.multipliers), "fitted": list(fitted(by, zero, low, high)),
             "shifts": [shift] * rows, "weight_bits": 8,
         }  # fmt: skip
-        return self.rng.integers(-20000, 20000, rows).astype(np.int32), told
+        return self.rng.integers(-20000, 20000, rows).astype(np.int32), attrs
 
     def convolution(self, kind: str) -> Case:
         """``whole``, ``point``, ``depthwise``, ``grouped`` or ``line``."""
@@ -142,26 +142,26 @@ class Draw:
         kernel = [1] * rank if kind == "point" else [int(k) for k in rng.integers(1, 5, rank)]
         if kind == "depthwise" and self.one(True, True, False):
             kernel = [3, 3]
-        told: dict[str, Any] = {
+        attrs: dict[str, Any] = {
             "strides": [1] * rank if kind == "point" else [int(s) for s in rng.integers(1, 4, rank)],
             "dilations": [int(self.one(1, 1, 1, 2)) for _ in range(rank)],
             "before": [0 if kind == "point" else int(rng.integers(0, k)) for k in kernel],
             "after": [0 if kind == "point" else int(rng.integers(0, k)) for k in kernel],
             "groups": groups,
         }
-        reach = [d * (k - 1) + 1 for k, d in zip(kernel, told["dilations"], strict=True)]
+        reach = [d * (k - 1) + 1 for k, d in zip(kernel, attrs["dilations"], strict=True)]
         sizes = [
             int(rng.integers(max(1, r - b - a), r + 7))
-            for r, b, a in zip(reach, told["before"], told["after"], strict=True)
+            for r, b, a in zip(reach, attrs["before"], attrs["after"], strict=True)
         ]
         out = [
             (size + b + a - r) // s + 1
-            for size, b, a, r, s in zip(sizes, told["before"], told["after"], reach, told["strides"], strict=True)
+            for size, b, a, r, s in zip(sizes, attrs["before"], attrs["after"], reach, attrs["strides"], strict=True)
         ]
         w = self.codes(o, *kernel, c // groups, low=-127)
         bias, more = self.layer(o, c // groups * int(np.prod(kernel)))
         return Case(
-            name="q_conv_last", x=(self.codes(n, *sizes, c),), constants=(w, bias), told={**told, **more},
+            name="q_conv_last", x=(self.codes(n, *sizes, c),), constants=(w, bias), attrs={**attrs, **more},
             shape=(n, *out, o),
         )  # fmt: skip
 
@@ -169,31 +169,31 @@ class Draw:
         """A product by weights."""
         rows, k, o = self.one(1, 1, 3), int(self.rng.integers(1, 90)), int(self.rng.integers(1, 20))
         k, o = self.one((k, o), (64, 8), (160, 16))
-        bias, told = self.layer(o, k)
+        bias, attrs = self.layer(o, k)
         w = self.codes(o, k, low=self.one(-127, -128))
-        return Case(name="q_dense", x=(self.codes(rows, k),), constants=(w, bias), told=told, shape=(rows, o))
+        return Case(name="q_dense", x=(self.codes(rows, k),), constants=(w, bias), attrs=attrs, shape=(rows, o))
 
     def scales(self, *names: str) -> dict[str, Any]:
         """Scales and zero points, and bounds."""
         low, high = self.bounds()
-        told: dict[str, Any] = {"low": low, "high": high}
+        attrs: dict[str, Any] = {"low": low, "high": high}
         for name in names:
-            told |= {
+            attrs |= {
                 f"{name}_scale": float(np.float32(self.rng.uniform(0.01, 0.05))),
                 f"{name}_zero": int(self.rng.integers(-128, 128)),
             }
-        return told
+        return attrs
 
     def pair(self, name: str) -> Case:
         """A sum, a difference or a product of two values, repeated along some dimensions."""
         shape = (int(self.rng.integers(1, 4)), int(self.rng.integers(1, 9)), int(self.rng.integers(1, 9)))
         other = self.one(shape, shape, (1, shape[1], 1), (shape[2],), ())
-        told = self.scales("a", "b", "y")
+        attrs = self.scales("a", "b", "y")
         if self.one(True, False, False, False):
-            told |= {"a_scale": 0.0625, "b_scale": self.one(0.0625, 0.03125), "y_scale": self.one(0.125, 0.0625)}
+            attrs |= {"a_scale": 0.0625, "b_scale": self.one(0.0625, 0.03125), "y_scale": self.one(0.125, 0.0625)}
         if name != "q_mul":
-            told["behind"] = self.one(0, 128)
-        return Case(name=name, x=(self.codes(*shape), self.codes(*other)), told=told, shape=shape)
+            attrs["behind"] = self.one(0, 128)
+        return Case(name=name, x=(self.codes(*shape), self.codes(*other)), attrs=attrs, shape=shape)
 
     def pool(self, name: str) -> Case:
         """A pool, padded or not, of the whole or not."""
@@ -201,7 +201,7 @@ class Draw:
         n, c = self.one(1, 2), int(rng.integers(1, 20))
         kernel = [int(k) for k in rng.integers(1, 4, 2)]
         is_padded = self.one(True, False)
-        told: dict[str, Any] = {
+        attrs: dict[str, Any] = {
             "kernel": kernel,
             "strides": [int(s) for s in rng.integers(1, 3, 2)],
             "dilations": [1, 1],
@@ -210,22 +210,22 @@ class Draw:
         }
         sizes = [int(rng.integers(k, k + 7)) for k in kernel]
         if self.one(True, False, False):
-            told |= {"kernel": sizes, "before": [0, 0], "after": [0, 0]}
+            attrs |= {"kernel": sizes, "before": [0, 0], "after": [0, 0]}
             is_padded = False
         out = [
             (size + b + a - k) // s + 1
             for size, b, a, k, s in zip(
-                sizes, told["before"], told["after"], told["kernel"], told["strides"], strict=True
+                sizes, attrs["before"], attrs["after"], attrs["kernel"], attrs["strides"], strict=True
             )
         ]
-        told |= self.scales("x", "y")
+        attrs |= self.scales("x", "y")
         if self.one(True, False):
-            told["y_scale"] = told["x_scale"]
+            attrs["y_scale"] = attrs["x_scale"]
         if name == "q_pool_avg_last":
-            told["divisor"] = self.one(0, int(np.prod(told["kernel"])))
-            whole = not (is_padded and told["divisor"]) and told["y_scale"] == told["x_scale"]
-            told["even_codes"] = bool(whole and self.one(True, False))
-        return Case(name=name, x=(self.codes(n, *sizes, c),), told=told, shape=(n, *out, c))
+            attrs["divisor"] = self.one(0, int(np.prod(attrs["kernel"])))
+            whole = not (is_padded and attrs["divisor"]) and attrs["y_scale"] == attrs["x_scale"]
+            attrs["even_codes"] = bool(whole and self.one(True, False))
+        return Case(name=name, x=(self.codes(n, *sizes, c),), attrs=attrs, shape=(n, *out, c))
 
     def other(self, name: str) -> Case:
         """The rest."""
@@ -233,23 +233,23 @@ class Draw:
         shape = tuple(int(size) for size in rng.integers(1, 9, int(rng.integers(2, 5))))
         x = self.codes(*shape)
         if name == "q_softmax":
-            told = {**self.scales("x"), "y_scale": float(np.float32(1 / 256)), "y_zero": -128}
-            told["steps"] = self.one(256 << 8, int(rng.integers(1, 1 << 18)))
-            return Case(name=name, x=(x,), told={**told, "axis": int(rng.integers(len(shape)))}, shape=shape)
+            attrs = {**self.scales("x"), "y_scale": float(np.float32(1 / 256)), "y_zero": -128}
+            attrs["steps"] = self.one(256 << 8, int(rng.integers(1, 1 << 18)))
+            return Case(name=name, x=(x,), attrs={**attrs, "axis": int(rng.integers(len(shape)))}, shape=shape)
         if name == "q_mean":
             axes = sorted({int(axis) for axis in rng.integers(0, len(shape), 2)})
             kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
-            return Case(name=name, x=(x,), told={**self.scales("x", "y"), "axes": axes}, shape=kept)
+            return Case(name=name, x=(x,), attrs={**self.scales("x", "y"), "axes": axes}, shape=kept)
         if name == "q_lookup":
-            return Case(name=name, x=(x,), told={"table": self.codes(256).tolist()}, shape=shape)
+            return Case(name=name, x=(x,), attrs={"table": self.codes(256).tolist()}, shape=shape)
         if name == "q_matmul":
             m, k, n = (int(size) for size in rng.integers(1, 9, 3))
             outer = self.one((), (2,), (2, 3))
-            told = {**self.scales("a", "b", "y"), "multiplier": int(rng.integers(1 << 30, (1 << 31) - 1)), "shift": 38}
+            attrs = {**self.scales("a", "b", "y"), "multiplier": int(rng.integers(1 << 30, (1 << 31) - 1)), "shift": 38}
             a, b = self.codes(*outer, m, k), self.codes(*self.one(outer, ()), k, n)
-            return Case(name=name, x=(a, b), told=told, shape=(*outer, m, n))
+            return Case(name=name, x=(a, b), attrs=attrs, shape=(*outer, m, n))
         if name == "dequantize":
-            return Case(name=name, x=(x,), told={"scale": 0.037, "zero": 5}, shape=shape, dtype="float32")
+            return Case(name=name, x=(x,), attrs={"scale": 0.037, "zero": 5}, shape=shape, dtype="float32")
         if name == "q_flip":
             if self.one(True, False):
                 return Case(name=name, x=(x,), shape=shape, dtype="uint8")
@@ -258,8 +258,8 @@ class Draw:
         scale = float(np.float32(rng.uniform(0.01, 0.1)))
         floats = rng.normal(0, 60 * scale, shape).astype(np.float32)
         floats.reshape(-1)[:: max(1, floats.size // 3)] = self.one(1e30, -np.inf, 2.5 * scale, -0.0)
-        told = {"scale": scale, "zero": int(rng.integers(-128, 128)), "order": order}
-        return Case(name="quantize", x=(floats,), told=told, shape=tuple(shape[axis] for axis in order))
+        attrs = {"scale": scale, "zero": int(rng.integers(-128, 128)), "order": order}
+        return Case(name="quantize", x=(floats,), attrs=attrs, shape=tuple(shape[axis] for axis in order))
 
 
 EVERY = (
@@ -276,5 +276,5 @@ EVERY = (
 def drawn(family: tuple[str, str], seed: int, count: int) -> list[Case]:
     """So many cases of a family."""
     draw = Draw(seed)
-    method, told = family
-    return [getattr(draw, method)(told) if told else getattr(draw, method)() for _ in range(count)]
+    method, attrs = family
+    return [getattr(draw, method)(attrs) if attrs else getattr(draw, method)() for _ in range(count)]

@@ -25,7 +25,7 @@ def check(cases: list[Case], found: list[np.ndarray]) -> None:
     for case, result in zip(cases, found, strict=True):
         expected = case.expected()
         assert result.dtype == expected.dtype
-        np.testing.assert_array_equal(result, expected, err_msg=f"{case.name} {case.told}")
+        np.testing.assert_array_equal(result, expected, err_msg=f"{case.name} {case.attrs}")
 
 
 @CC
@@ -56,10 +56,10 @@ def test_a_processor_gets_its_own_kernels_first(processor: str, wanted: set[str]
     found = set()
     for kind in ("point", "depthwise"):
         case = Draw(3).convolution(kind)
-        while case.x[0].shape[-1] != 16 or set(case.told["dilations"]) != {1}:
+        while case.x[0].shape[-1] != 16 or set(case.attrs["dilations"]) != {1}:
             case = Draw(int(case.x[0].sum()) & 0xFFFF).convolution(kind)
         reads = [Instruction("input", (), {}, each.dtype.name, each.shape) for each in (*case.x, *case.constants)]
-        each = Instruction(case.name, tuple(range(len(reads))), case.told, "int8", case.shape)
+        each = Instruction(case.name, tuple(range(len(reads))), case.attrs, "int8", case.shape)
         known = dict(enumerate(case.constants, start=1))
         kernels = kernels_for(Site(each=each, reads=tuple(reads), known=known, processor=PROCESSORS[processor]))
         assert len(kernels) == 2
