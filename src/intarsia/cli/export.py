@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "--runtime", type=click.Choice(["cpp"]), help="A project of C++ that runs any plan, mixes too, without Python."
 )
 @click.option(
-    "--target", metavar="ENGINE", help="ARTIFACT is a model: write it whole for an engine that runs elsewhere."
+    "--target", metavar="TARGET", help="ARTIFACT is a model: write it whole for an engine or a device elsewhere."
 )
 @shape_option
 @trust_options
@@ -43,7 +43,8 @@ def export(
 
     Of an artifact that was compiled for the executor aot it is a project of C, whatever engines take part.
     With --runtime cpp it is a project of C++ with CMake: the library that runs artifacts, this one, and an example.
-    With --target, ARTIFACT is an ONNX file: it is written whole for an engine that does not run here, such as coreml.
+    With --target, ARTIFACT is an ONNX file: it is written whole for an engine that does not run here, such as coreml,
+    or as code for a GPU that is not here, such as cuda or metal.
     Without DIR they go into a folder of the artifact's name, in the working directory.
     """
     folder = folder or Path(artifact.stem)

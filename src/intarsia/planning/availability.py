@@ -8,7 +8,15 @@ from intarsia.backends import registry
 from intarsia.config import CompilationConfig
 from intarsia.devices import DevicePlan, serves
 from intarsia.partitioning import Partitioning, PlanFile
-from intarsia.planning.engine_set import Absence, Engine, absence, architecture_here, is_in_process, leaves
+from intarsia.planning.engine_set import (
+    Absence,
+    Engine,
+    absence,
+    architecture_here,
+    device_writers,
+    is_in_process,
+    leaves,
+)
 from intarsia.target import Target, VirtualDevice
 from intarsia.target.detect import LOOKED_AT, devices_here
 from intarsia.target.fit import misfit
@@ -178,6 +186,7 @@ def missing_engines(
     here = [target for target in named if lacks(target) is None]
     if not here:
         yield from filter(None, map(lacks, named))
+        yield from _written_code(named)
     for device in devices.devices if devices else ():
         if device.index and device.device not in (None, CPU):
             yield _no_other_device(device)
@@ -186,6 +195,13 @@ def missing_engines(
             yield from filter(None, map(lacks, serving))
             if not serving:
                 yield f"no engine of the configuration serves {str(device)!r}"
+
+
+def _written_code(named: Iterable[Target]) -> Iterator[str]:
+    """For devices that code can be written for although they are not here: how."""
+    for kind in dict.fromkeys((target.base or target).kind.name for target in named):
+        if any(kind in writer.device_options for writer in device_writers().values()):
+            yield f"to write its code, which nothing here runs: intarsia export MODEL --target {kind}"
 
 
 def unsupported_accelerators(described: Iterable[Engine]) -> tuple[Target, ...]:

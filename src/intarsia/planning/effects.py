@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from intarsia.backends.contract import READ_FOR_ALL
 from intarsia.planning.availability import RUNNING, obeys
+from intarsia.planning.engine_set import device_writers
 from intarsia.planning.remarks import is_compared, readers
 from intarsia.spec import Kind
 from intarsia.target.kinds.kind import TargetKind
@@ -17,6 +18,8 @@ NOBODY = "nothing: remark"
 """A compile remarks on it, where it is stated."""
 NOT_HERE = "nothing: not run here"
 """No engine here serves the kind, which a compile says: it writes the plan, and ends with exit code 3."""
+EXPORTED = "; export --target reads it"
+"""Follows where only the code reads it that is written for a device elsewhere."""
 REFUSED = "nothing: refused"
 """A compile refuses it, with the reason."""
 _OF_CONFIG: Mapping[str, str] = MappingProxyType(
@@ -33,9 +36,10 @@ def effects(kind: TargetKind) -> Mapping[str, str]:
     if kind.level == "syntax":
         return MappingProxyType(dict.fromkeys(kind.options, PLANNING))
     found = readers(kind)
-    if not found:
-        return MappingProxyType(dict.fromkeys(kind.options, NOT_HERE))
-    return MappingProxyType({name: _read_by(kind.name, name, engines) for name, engines in found.items()})
+    exported = {name for writer in device_writers().values() for name in writer.device_options.get(kind.name, ())}
+    served = {name: _read_by(kind.name, name, engines) for name, engines in found.items()}
+    read = served or dict.fromkeys(kind.options, NOT_HERE)
+    return MappingProxyType({name: f"{what}{EXPORTED if name in exported else ''}" for name, what in read.items()})
 
 
 def _read_by(kind: str, option: str, engines: tuple[str, ...]) -> str:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from intarsia.backends import registry
 from intarsia.backends.contract import Backend
-from intarsia.backends.contract.source import WritesPrograms, WritesSource
+from intarsia.backends.contract.source import WritesDeviceCode, WritesPrograms, WritesSource
 from intarsia.backends.described import described_capability
 from intarsia.backends.unsupported import need_of
 from intarsia.config import CompilationConfig, NestedEngine, engines, target_of
@@ -185,6 +185,11 @@ def source_absence(target: Target) -> str | None:
     except BackendUnavailableError as error:
         return str(error)
     return backend.source_lack(target) if isinstance(backend, WritesSource) else None
+
+
+def device_writers() -> Mapping[str, WritesDeviceCode]:
+    """The engines that write code for devices which need not be here, by name."""
+    return {name: found for name in registry.names() if isinstance(found := registry.get(name), WritesDeviceCode)}
 
 
 def native_absence(target: Target) -> str | None:

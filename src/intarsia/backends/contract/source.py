@@ -1,8 +1,8 @@
-"""Engines whose code is source: they offer functions of C for the instructions of a whole network."""
+"""Engines that write code for elsewhere: C for a whole network, assembly for a processor, kernels for a device."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -63,6 +63,27 @@ class WritesPrograms(Protocol):
             model: The sub-graph.
             target: The engine's.
             host: The processor, where the target has no base.
+
+        Raises:
+            CompileError: The engine's compiler refuses it.
+        """
+
+
+@runtime_checkable
+class WritesDeviceCode(Protocol):
+    """An engine whose compiler makes code for devices that need not be here."""
+
+    device_options: ClassVar[Mapping[str, tuple[str, ...]]]
+    """The kinds of devices, and the options of each that name the chip: no others have an effect."""
+
+    def write_device_code(self, model: SubModel, target: Target, device: Target, folder: Path) -> tuple[Path, ...]:
+        """Write a model as code for a device into a folder, and return the paths.
+
+        Args:
+            model: The model.
+            target: The engine's.
+            device: What the code is for, of one of the kinds in `device_options`.
+            folder: Where; it is made if it is not there.
 
         Raises:
             CompileError: The engine's compiler refuses it.

@@ -26,9 +26,9 @@ from intarsia.backends.contract import (
     signatures,
     thread_count,
 )
-from intarsia.backends.contract.source import WritesPrograms
+from intarsia.backends.contract.source import WritesDeviceCode, WritesPrograms
+from intarsia.backends.iree import device_code, rules
 from intarsia.backends.iree import executable as running
-from intarsia.backends.iree import rules
 from intarsia.backends.package_probe import installed
 from intarsia.errors import CompileError, LoadError
 from intarsia.files import scratch
@@ -66,7 +66,7 @@ _UNTIL_WE_END = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); os.execv
 """Becomes a command that the kernel kills when its parent ends: a compiler that hangs does not outlive its worker."""
 
 
-class IreeBackend(Backend, WritesPrograms):
+class IreeBackend(Backend, WritesPrograms, WritesDeviceCode):
     """The compiler runs in a process of its own, so that a model that crashes it costs no more than that model."""
 
     name = _NAME
@@ -74,6 +74,7 @@ class IreeBackend(Backend, WritesPrograms):
     licence = "Apache-2.0 WITH LLVM-exception"
     machine_code = (_MODULE,)
     reads = reading({_NAME: "opt-level threads", "llvm": f"{' '.join(_FLAGS)} fast-math cl-opt"})
+    device_options: ClassVar[Mapping[str, tuple[str, ...]]] = device_code.CHIPS
     meta_name = "BORDERS"
     traits = Traits(
         writes_in_place=False,
@@ -183,17 +184,29 @@ class IreeBackend(Backend, WritesPrograms):
         paths[2].write_text("\n".join(options) + "\n", encoding="utf-8")
         return paths
 
+    def write_device_code(self, model: SubModel, target: Target, device: Target, folder: Path) -> tuple[Path, ...]:
+        """``model.vmfb``, the weights inside, ``kernels/`` in the device's language, and the compiler's options."""
+        text, plain = _imported(model, None), _plain_flags(target, _has_doubles(model))
+        return device_code.device_files(lambda options: _compiled(text, (*plain, *options)), device, folder)
+
 
 def flags(target: Target, has_doubles: bool) -> tuple[str, ...]:
     """How the compiler is called for a target."""
     return (
-        "--iree-input-type=onnx",
         *_CPU,
         *_processor_flags(target.base),
+        "--iree-llvmcpu-stack-allocation-limit=262144",
+        *_plain_flags(target, has_doubles),
+    )
+
+
+def _plain_flags(target: Target, has_doubles: bool) -> tuple[str, ...]:
+    """What depends on no processor."""
+    return (
+        "--iree-input-type=onnx",
         "--iree-torch-emit-async-entry-points=false",
         # Where the model has no such values, those that there are are the importer's, and some compile only as float32.
         f"--iree-input-demote-f64-to-f32={'false' if has_doubles else 'true'}",
-        "--iree-llvmcpu-stack-allocation-limit=262144",
         f"--iree-opt-level={target['opt-level']}",
     )
 
