@@ -47,10 +47,19 @@ def check(model: onnx.ModelProto, target: str, folder: Path, *stated: str) -> No
     assert np.corrcoef(found.ravel(), right.ravel())[0, 1] > 0.99
 
 
-@AARCH64
-@pytest.mark.parametrize("build", [folded_resnet18.in_float, folded_resnet18.in_integers])
-def test_resnet18_of_small_pictures_agrees_on_aarch64(build: Callable[[int], onnx.ModelProto], tmp_path: Path) -> None:
-    check(build(64), ARM64, tmp_path, *AHEAD)
+@pytest.mark.parametrize(
+    ("build", "target"),
+    [
+        pytest.param(folded_resnet18.in_float, ARM64, marks=AARCH64),
+        pytest.param(folded_resnet18.in_integers, ARM64, marks=[AARCH64, pytest.mark.large]),
+        pytest.param(folded_resnet18.in_float, "riscv/visionfive-2", marks=[RISCV64, pytest.mark.large]),
+        pytest.param(folded_resnet18.in_integers, "riscv/visionfive-2", marks=[RISCV64, pytest.mark.large]),
+    ],
+)
+def test_resnet18_of_small_pictures_agrees(
+    build: Callable[[int], onnx.ModelProto], target: str, tmp_path: Path
+) -> None:
+    check(build(64), target, tmp_path, *AHEAD)
 
 
 @pytest.mark.large
