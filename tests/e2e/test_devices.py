@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,53 @@ def artifact(engine: str, device: str, model: Path, intarsia: Callable[..., Run]
     arguments = ("--partition", "greedy", "--budget", 30, "-o", path, "--json")
     intarsia("compile", model, "--target", both(engine, device), *arguments).json()
     return path
+
+
+@pytest.fixture
+def _two_devices(device: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The device twice, for processes that are started: one driver listed twice, or told to show two."""
+    if device == "opencl":
+        monkeypatch.setenv("POCL_DEVICES", "pthread pthread")
+        return
+    drivers = sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))
+    if not drivers:
+        pytest.skip("Mesa's Vulkan device in software is not there: apt-get install mesa-vulkan-drivers")
+    copies = [shutil.copy(drivers[0], tmp_path / f"driver-{number}.json") for number in range(2)]
+    for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES"):  # the second is what older loaders read
+        monkeypatch.setenv(name, ":".join(map(str, copies)))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_two_devices")
+def test_nodes_run_on_the_device_that_is_named(
+    engine: str, device: str, model: Path, intarsia: Callable[..., Run], tmp_path: Path
+) -> None:
+    import onnxruntime
+
+    artifact, placed, feeds = tmp_path / "two.intarsia", tmp_path / "placed.yaml", tmp_path / "x.npy"
+    config = {"targets": [f"{device}:0", f"{device}:1", "llvm"], "libraries": [engine, "onnxruntime"]}
+    placed.write_text(json.dumps({"nodes": {"conv_1": f"{device}:1", "det": "cpu", "conv_2": f"{device}:0"}}))
+    arguments = ("--constraints", placed, "--partition", "greedy", "--budget", 0, "-o", artifact)
+    done = intarsia("compile", model, "--target", json.dumps(config), *arguments)
+    assert done.code == 0, done.err
+    first, _, last = report_of(artifact, intarsia)["partitions"]
+    assert (first["target"], last["target"]) == (f"{engine} -base={device} -device-index=1", f"{engine} -base={device}")
+    np.save(feeds, np.random.default_rng(1).standard_normal(SHAPE).astype(np.float32))
+    done = intarsia("run", artifact, "--input", f"x={feeds}", "--output", tmp_path / "out")
+    assert done.code == 0, done.err
+    session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    [wanted] = session.run(None, {"x": np.load(feeds)})
+    found = np.load(tmp_path / "out" / "y.npy")
+    assert np.abs(found - wanted).max() < 1e-5 * np.abs(wanted).max()
+
+
+@pytest.mark.usefixtures("_two_devices")
+def test_a_device_that_is_not_there_is_an_error(
+    device: str, model: Path, intarsia: Callable[..., Run], tmp_path: Path
+) -> None:
+    done = intarsia("compile", model, "--target", f"{device}:2, llvm", "-o", tmp_path / "out.intarsia")
+    assert done.code == 3
+    assert f"this machine has no device {device}:2; it has {device}:0" in done.err
 
 
 def report_of(artifact: Path, intarsia: Callable[..., Run]) -> dict[str, Any]:

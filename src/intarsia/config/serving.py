@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from intarsia.config.combinations import base_of, is_partial
 from intarsia.config.compilation import CompilationConfig
 from intarsia.errors import BackendUnavailableError, ConfigError
 from intarsia.target import KINDS, Target
+from intarsia.target.device_index import DEVICE_INDEX
 from intarsia.target.kinds.catalogue import NESTED
 from intarsia.target.target import LEVEL as TARGET_LEVEL
 
@@ -83,7 +84,8 @@ def _engines(config: CompilationConfig, usable: Collection[str], *, stand_ins: b
         elif member.kind.is_external:
             found.setdefault(_based(member, base_of(member, config.targets, config.host)))
         else:
-            serving = [_served(member, name) for name in _serving(member, usable, config.libraries)]
+            able = tuple(_serving(member, usable, config.libraries))
+            serving = [engine for index in _indices(config, member) for engine in _all_served(member, able, index)]
             found.update(dict.fromkeys(serving or (_stand_ins(member, config.libraries) if stand_ins else ())))
     return tuple(found)
 
@@ -128,9 +130,25 @@ def _stand_ins(device: Target, libraries: Collection[str]) -> Iterator[Target]:
     yield from (_served(device, name) for name in named) if named else (device,)
 
 
-def _served(device: Target, engine: str) -> Target:
+def _indices(config: CompilationConfig, target: Target) -> Iterable[int]:
+    """Which devices of its type the configuration names for a target: the first one, unless it says otherwise."""
+    if target.device_type == "cpu":
+        return (0,)  # of a processor, these are parts of its cores, which the executor binds threads to
+    return sorted({device.index or 0 for device in config.devices.values() if device.target == target}) or (0,)
+
+
+def _all_served(device: Target, engines: Iterable[str], index: int) -> Iterator[Target]:
+    """The engines' targets for a device of that index: of another than the first one those that can be told."""
+    for engine in engines:
+        if index == 0 or DEVICE_INDEX in KINDS[engine].options:
+            yield _served(device, engine, index)
+
+
+def _served(device: Target, engine: str, index: int = 0) -> Target:
     """The engine's target for a device target; what is said of the whole plan goes along."""
     options: dict[str, Any] = {"kind": engine}
+    if index:
+        options[DEVICE_INDEX] = index
     if "threads" in device.options:
         options["threads"] = device.options["threads"]
     return _based(Target(options), device)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from intarsia.devices.constraint import Constraint
 from intarsia.target import Target, VirtualDevice
+from intarsia.target.device_index import DEVICE_INDEX, index_of
 
 if TYPE_CHECKING:
     from intarsia.config import NestedEngine
@@ -96,11 +97,23 @@ def serves(engine: Target | NestedEngine, device: VirtualDevice) -> bool:
     if not isinstance(engine, Target):
         return any(serves(inner, device) for inner in engine.engines)
     own = device.target
+    if not _is_of_index(engine, device):
+        return False
     if own is None:
         return engine.device_type == device.device
     # How many threads it may use tells no device apart, and a base that follows from the configuration no engine.
-    bare, wanted = (target.with_options({"threads": None}) for target in (engine, own))
+    bare, wanted = (_less(target, "threads", DEVICE_INDEX) for target in (engine, own))
     return bare.refines(wanted) or wanted == (bare if wanted.base else bare.with_options({"base": None}))
+
+
+def _less(target: Target, *names: str) -> Target:
+    return target.with_options({name: None for name in names if name in target.options})
+
+
+def _is_of_index(engine: Target, device: VirtualDevice) -> bool:
+    """Whether an engine runs on the device of that index. A part of the cores is bound by the executor instead."""
+    index = index_of(engine)
+    return device.index is None or engine.device_type == "cpu" or index == device.index
 
 
 def refusals(plan: DevicePlan, engine: Target | NestedEngine) -> Mapping[str, str]:

@@ -18,7 +18,8 @@ from intarsia.planning.engine_set import (
     leaves,
 )
 from intarsia.target import Target, VirtualDevice
-from intarsia.target.detect import LOOKED_AT, devices_here
+from intarsia.target.detect import lack_of
+from intarsia.target.device_index import DEVICE_INDEX
 from intarsia.target.fit import misfit
 from intarsia.target.processors import processors_here
 
@@ -145,7 +146,11 @@ def missing_devices(config: CompilationConfig, devices: DevicePlan | None) -> It
     """
     for target in config.targets:
         indices = {device.index or 0 for device in config.devices.values() if device.target == target}
-        if isinstance(target, Target) and target.device_type != CPU and indices and 0 not in indices:
+        if not isinstance(target, Target) or target.device_type == CPU:
+            continue
+        lacking = [lack_of(target.device_type, index) for index in sorted(indices) if index]
+        yield from filter(None, lacking)
+        if lacking and not any(lacking) and 0 not in indices and not set(_able()) & {*target.kind.runs_here}:
             yield _no_other_device(VirtualDevice(target=target, index=min(indices)))
     highest = _highest_processor(config, devices)
     if highest and config.executor.kind.name == PIPELINE:
@@ -188,9 +193,10 @@ def missing_engines(
         yield from filter(None, map(lacks, named))
         yield from _written_code(named)
     for device in devices.devices if devices else ():
-        if device.index and device.device not in (None, CPU):
-            yield _no_other_device(device)
         serving = [target for target in named if serves(target, device)]
+        if device.index and device.device not in (None, CPU) and not serving:
+            yield lack_of(str(device.device), device.index) or _no_other_device(device)
+            continue
         if not any(target in here for target in serving):
             yield from filter(None, map(lacks, serving))
             if not serving:
@@ -224,11 +230,13 @@ def missing_accelerators(named: Iterable[Target], given: Partitioning, lacks: Ab
 
 
 def _no_other_device(device: VirtualDevice) -> str:
-    """Why nothing runs on a device of another index than 0: the machine has none, or engines do not reach it."""
-    type_ = str(device.device)
-    found = devices_here(type_) if type_ in LOOKED_AT else None
-    if found is not None and device.index is not None and not device.index < len(found):
-        names = (each.options.get("device_name") or each.options.get("model") or str(each) for each in found)
-        there = ", ".join(f"{type_}:{number} ({name})" for number, name in enumerate(names))
-        return f"this machine has no device {type_}:{device.index}; it has {there or 'none of that type'}"
-    return f"engines run on the first device of a type so far, and {str(device)!r} is another one"
+    """Why nothing runs on a device that is here, of another index than 0."""
+    return (
+        f"no engine of the configuration runs on {str(device)!r}: name the device in the list of targets, as "
+        f"{device.device}:{device.index}; of the engines, {' and '.join(_able())} can be told an index"
+    )
+
+
+def _able() -> tuple[str, ...]:
+    """The engines that can be told which device of a type they run on."""
+    return tuple(name for name in registry.names() if DEVICE_INDEX in Target(name).kind.options)

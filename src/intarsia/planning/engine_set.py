@@ -22,7 +22,8 @@ from intarsia.errors import BackendUnavailableError, ConfigError
 from intarsia.graph import Graph
 from intarsia.partitioning import Capability, nested_capability, restrict
 from intarsia.target import KINDS, Target, detect
-from intarsia.target.detect import lack
+from intarsia.target.detect import lack, lack_of
+from intarsia.target.device_index import DEVICE_INDEX
 from intarsia.target.fit import misfit
 from intarsia.target.kinds.catalogue import CONTROL_FLOW
 
@@ -169,7 +170,19 @@ def absence(target: Target) -> str | None:
         return lack_of_features
     if devices and target.device_type not in devices:
         return f"{kind.name} runs here on {', '.join(sorted(devices))}, not on {target.device_type}"
-    return None if target.device_type == "cpu" else lack(target.device_type)
+    return _lack_of_device(target)
+
+
+def _lack_of_device(target: Target) -> str | None:
+    index = target.options.get(DEVICE_INDEX)
+    if target.device_type != "cpu":
+        return lack(target.device_type) or (lack_of(target.device_type, index) if index else None)
+    if index is None:
+        return None
+    return (
+        f"-{DEVICE_INDEX} numbers devices of the type that a base names, and {target.kind.name} is for the processor "
+        "here: state a base, or leave it out"
+    )
 
 
 def source_absence(target: Target) -> str | None:

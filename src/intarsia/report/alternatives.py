@@ -15,6 +15,7 @@ from intarsia.runtime import plan_of
 from intarsia.runtime.executors.transfers import plan_transfers
 from intarsia.search.decision.decision import Decision
 from intarsia.search.single.alternatives import AlternativeCosts, Alternatives
+from intarsia.target.device_index import device_text
 
 
 def partitions_json(job: Compilation, decision: Decision, alternatives: AlternativeCosts) -> list[dict[str, Any]]:
@@ -26,7 +27,7 @@ def partitions_json(job: Compilation, decision: Decision, alternatives: Alternat
     return [
         {
             "target": str(partition.target),
-            "device": job.device_of(partition) or partition.target.device_type,
+            "device": job.device_of(partition) or device_text(partition.target),
             "config": str(job.config_of(partition)),
             "nodes": list(partition.nodes),
             "precision": None if partition.precision is None else precision_rows(partition.precision),

@@ -18,6 +18,7 @@ from intarsia.planning.request import Compilation
 from intarsia.report.record import request_json
 from intarsia.runtime import this_machine
 from intarsia.runtime.plan import transitions
+from intarsia.target.device_index import device_text
 
 Json = Mapping[str, Any]
 
@@ -80,7 +81,7 @@ def program_report(
 def _partition(job: Compilation, partition: Partition) -> dict[str, Any]:
     return {
         "target": str(partition.target),
-        "device": job.device_of(partition) or partition.target.device_type,
+        "device": job.device_of(partition) or device_text(partition.target),
         "config": str(job.config_of(partition)),
         "nodes": list(partition.nodes),
         "predicted_ms": None,

@@ -18,6 +18,7 @@ __all__ = [
     "devices_here",
     "devices_of",
     "lack",
+    "lack_of",
     "memory_bytes",
 ]
 
@@ -52,6 +53,21 @@ def lack(device_type: str) -> str | None:
     if device_type not in LOOKED_AT or devices_here(device_type):
         return None
     return f"this machine shows no {device_type} device; {_FIXES[device_type]}"
+
+
+def lack_of(device_type: str, index: int) -> str | None:
+    """Why there is no device of that index here; ``None`` if there is, or nobody can look.
+
+    Args:
+        device_type: One of a processor is numbered by no driver: see `intarsia.target.processors`.
+        index: From 0 on.
+    """
+    found = devices_here(device_type) if device_type in LOOKED_AT else None
+    if found is None or index < len(found):
+        return None
+    names = (each.options.get("device_name") or each.options.get("model") or str(each) for each in found)
+    there = ", ".join(f"{device_type}:{number} ({name})" for number, name in enumerate(names))
+    return f"this machine has no device {device_type}:{index}; it has {there or 'none of that type'}"
 
 
 def detect_devices() -> tuple[Target, ...]:

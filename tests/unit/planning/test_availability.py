@@ -9,9 +9,8 @@ import pytest
 from intarsia.config import CompilationConfig
 from intarsia.devices import Constraint, plan_devices
 from intarsia.errors import ConfigError
-from intarsia.planning import availability
 from intarsia.planning.availability import missing_devices, missing_engines, missing_stages, unbound_processors
-from intarsia.target import Target
+from intarsia.target import Target, detect
 from tests.fakes import fake_dag
 
 
@@ -66,7 +65,11 @@ VULKAN = Target({"kind": "vulkan", "device_name": "A GPU"})
 @pytest.mark.parametrize(
     ("here", "told"),
     [
-        ((VULKAN, VULKAN), "engines run on the first device of a type so far, and 'vulkan:1' is another one"),
+        (
+            (VULKAN, VULKAN),
+            "no engine of the configuration runs on 'vulkan:1': name the device in the list of targets, as vulkan:1; "
+            "of the engines, ncnn and tinygrad can be told an index",
+        ),
         ((VULKAN,), "this machine has no device vulkan:1; it has vulkan:0 (A GPU)"),
         ((), "this machine has no device vulkan:1; it has none of that type"),
     ],
@@ -74,7 +77,7 @@ VULKAN = Target({"kind": "vulkan", "device_name": "A GPU"})
 def test_a_device_that_no_engine_is_told_of_is_missing(
     monkeypatch: pytest.MonkeyPatch, here: tuple[Target, ...], told: str
 ) -> None:
-    monkeypatch.setattr(availability, "devices_here", lambda _: here)
+    monkeypatch.setattr(detect, "devices_here", lambda _: here)
     config = CompilationConfig.of("ncnn -base=vulkan, reference")
     placed = [Constraint.node("n0", "vulkan:1"), Constraint.node("n1", "cpu:1")]
     devices = plan_devices(fake_dag([[], []]), config, placed)
@@ -84,12 +87,20 @@ def test_a_device_that_no_engine_is_told_of_is_missing(
 
 
 @pytest.mark.parametrize(
-    ("form", "count"), [("vulkan:1, llvm", 1), ("vulkan:0, vulkan:1, llvm", 0), ("vulkan, llvm", 0)]
+    ("form", "count"),
+    [
+        ("vulkan:1, llvm", 0),
+        ("vulkan:2, llvm", 1),
+        ("vulkan:0, vulkan:2, llvm", 1),
+        ("vulkan:0, vulkan:1, llvm", 0),
+        ("vulkan, llvm", 0),
+        ("metal:1, llvm", 1),
+    ],
 )
 def test_a_list_that_puts_a_target_on_another_device_alone_is_not_ignored(
     monkeypatch: pytest.MonkeyPatch, form: str, count: int
 ) -> None:
-    monkeypatch.setattr(availability, "devices_here", lambda _: (VULKAN, VULKAN))
+    monkeypatch.setattr(detect, "devices_here", lambda _: (VULKAN, VULKAN))
     assert len(list(missing_devices(CompilationConfig.of(form), None))) == count
 
 

@@ -44,6 +44,7 @@ from intarsia.backends.package_probe import installed
 from intarsia.config.settings import RunSettings
 from intarsia.errors import CompileError, ExecutionError, LoadError
 from intarsia.target import KINDS
+from intarsia.target.device_index import index_of
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node, SubModel
@@ -66,7 +67,7 @@ class NcnnBackend(Backend):
     extra = "ncnn"
     licence = "BSD-3-Clause"
     machine_code = ()
-    reads = reading({"ncnn": "winograd sgemm packing fp16 threads", "vulkan": "max_storage_buffer_range"})
+    reads = reading({"ncnn": "winograd sgemm packing fp16 device-index threads", "vulkan": "max_storage_buffer_range"})
     native_lack = "its wheel holds a Python module alone, and no library that C++ could load"
     meta_name = "NCNN"
     traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True)
@@ -140,9 +141,9 @@ class NcnnBackend(Backend):
 
             param = artifact.files["model.param"].decode()
             if vulkan.runs_on_vulkan(target):
-                vulkan.require_device(ncnn)
+                vulkan.require_device(ncnn, index_of(target))
                 vulkan.require_kernels(param)
-            engine = _Engine(ncnn, _options(target, settings))
+            engine = _Engine(ncnn, _options(target, settings), device=index_of(target))
             source = Source(chunks(artifact.meta["blocks"], weights, artifact.files["derived.bin"]))
             engine.load(param, source)
         return NcnnExecutable(engine, *(list(map(_border, artifact.meta[side])) for side in ("inputs", "outputs")))
@@ -223,12 +224,14 @@ class _Engine:
     """The pools of this process while a network is open. Shared: of several networks in one plan each finds memory in
     the cache that the one before has just given back, where with pools of their own it has gone cold."""
 
-    def __init__(self, ncnn: Any, options: Mapping[str, bool | int]) -> None:
+    def __init__(self, ncnn: Any, options: Mapping[str, bool | int], *, device: int = 0) -> None:
         self.ncnn = ncnn
         self._pools: _Pools | None = self._living.get(0) or self._living.setdefault(0, _Pools(ncnn))
         self._net: Any = ncnn.Net()
         for name, value in options.items():
             setattr(self._net.opt, name, value)
+        if device:
+            self._net.set_vulkan_device(device)
         self._net.opt.blob_allocator, self._net.opt.workspace_allocator = self._pools.blobs, self._pools.workspace
 
     def load(self, param: str, source: Source) -> None:

@@ -66,14 +66,17 @@ def refusal(node: Node, graph: Graph, target: Target) -> str | None:
     return None
 
 
-def require_device(ncnn: Any) -> None:
+def require_device(ncnn: Any, index: int) -> None:
     """Start ncnn's Vulkan instance; without a device, ncnn would run the network on the CPU and not say so.
 
     Raises:
-        LoadError: There is no device.
+        LoadError: There is no device of that index.
     """
-    if not ncnn.get_gpu_count():
+    count = ncnn.get_gpu_count()
+    if not count:
         raise LoadError("ncnn", "it finds no Vulkan device here; 'intarsia doctor' says what fixes that")
+    if not index < count:
+        raise LoadError("ncnn", f"this machine has no device vulkan:{index}; it has {count}, numbered from 0")
 
 
 def require_kernels(param: str) -> None:

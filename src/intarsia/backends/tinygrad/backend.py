@@ -31,6 +31,7 @@ from intarsia.backends.tinygrad.kernels import KERNELS
 from intarsia.errors import LoadError
 from intarsia.files import cache_folder
 from intarsia.target import KINDS
+from intarsia.target.device_index import index_of
 from intarsia.target.hardware.opencl import load_loader
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class TinygradBackend(LoweredBackend):
     """Kernels are compiled when an artifact is loaded; what Clang made of a source is kept in our cache."""
 
     name = _NAME
-    reads = reading({"opencl": "supports_float16 supports_float64"})
+    reads = reading({"tinygrad": "device-index", "opencl": "supports_float16 supports_float64"})
     extra = _NAME
     natives = words("relu sigmoid")
     licence = "MIT"
@@ -113,7 +114,8 @@ class TinygradBackend(LoweredBackend):
     def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Trace and compile."""
         with guard(LoadError, _NAME), LOCK:
-            device = opencl.device_name(0) if opencl.runs_on_opencl(target) else _DEVICE
+            on_opencl = opencl.runs_on_opencl(target)
+            device = opencl.device_name(index_of(target)) if on_opencl else _DEVICE
             return Captured(Program.of_files(artifact.files), weights, artifact.meta, device)
 
 

@@ -14,6 +14,7 @@ from intarsia.backends.contract import Signature, Traits
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.executors.parallel_levels import sections
 from intarsia.runtime.plan import Plan, Step
+from intarsia.target.device_index import device_text
 
 HOST = "cpu"
 """The device type whose devices read the host's memory."""
@@ -108,7 +109,7 @@ class _Router:
                 yield from self._downloads(place)
 
     def _upload(self, value: Signature, place: int) -> Transfer:
-        device = self._plan.steps[place].target.device_type
+        device = device_text(self._plan.steps[place].target)
         inside = not self._keeps[place]
         return Transfer(value=value, source=HOST, destination=device, step=place, readers=(place,), is_inside=inside)
 
@@ -121,7 +122,7 @@ class _Router:
                 if value in other.inputs and not self._is_made_there(value, reader)
             )
             if readers or value.name in self._wanted or not keeps:
-                device = step.target.device_type
+                device = device_text(step.target)
                 yield Transfer(
                     value=value, source=device, destination=HOST, step=place, readers=readers, is_inside=not keeps
                 )
@@ -144,5 +145,5 @@ class _Router:
 
 
 def _memory(step: Step) -> _Memory | None:
-    device = step.target.device_type
+    device = device_text(step.target)
     return None if device == HOST else (step.target.kind.name, device)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from intarsia.errors import SpecError
 from intarsia.registered import Registered, found, named
-from intarsia.spec import ExecutedPath, ListOf, Option, Registry, list_of_specs, schema
+from intarsia.spec import ExecutedPath, Int, ListOf, Option, Registry, list_of_specs, schema
 from intarsia.spec.schema import flag, text, whole
+from intarsia.target.device_index import DEVICE_INDEX
 from intarsia.target.kinds.accelerators import ACCELERATORS
 from intarsia.target.kinds.declare import HOST, chosen, engine_kind
 from intarsia.target.kinds.devices import PROCESSORS
@@ -29,7 +30,13 @@ _ONNXRUNTIME = (
         name="custom-ops", type=ListOf(ExecutedPath()), meaning="libraries that bring operators of their own, by path"
     ),
 )
+_INDEX = Option(
+    name=DEVICE_INDEX,
+    type=Int(minimum=0),
+    meaning="which device of the type that its base names, numbered from 0; a list says it as vulkan:1",
+)
 _NCNN = (
+    _INDEX,
     flag("winograd", "Winograd convolution where it applies", default=True),
     flag("sgemm", "convolution by matrix product where it applies", default=True),
     flag("packing", "channels interleaved to the vector width", default=True),
@@ -59,6 +66,7 @@ ENGINES = (
     engine_kind(
         "tinygrad",
         "tinygrad",
+        (_INDEX,),
         serves=("llvm", "cuda", "rocm", "opencl", "metal", "webgpu"),
         runs_on=("cpu", "opencl"),
     ),

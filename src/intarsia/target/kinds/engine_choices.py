@@ -1,4 +1,4 @@
-"""The options of engines that are a choice of words: bare data, which a run reads without the schema around it."""
+"""Options of engines that a run reads: bare data, without the schema around it."""
 
 from __future__ import annotations
 
