@@ -18,6 +18,7 @@ COMMANDS = {
     "help": "intarsia --help",
     "compile-help": "intarsia compile --help",
     "run-help": "intarsia run --help",
+    "serve-help": "intarsia serve --help",
     "compare-help": "intarsia compare --help",
     "explain-help": "intarsia explain --help",
     "targets-help": "intarsia targets --help",

@@ -47,6 +47,7 @@ ORDER = (
     "driver",
     "interop",
     "onnxruntime",
+    "serving",
     "deploy",
     "cli",
     "__main__",
@@ -57,7 +58,7 @@ GRAPH_LIBRARIES = frozenset({"onnx", "onnx_ir", "onnxscript"})
 PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 ENGINES = tuple(kind.name.replace("-", "_") for kind in KINDS.values() if kind.is_external)
 """What the files or folders of engines are called."""
-IMPORTED = {"protobuf": "google", "pyyaml": "yaml"}
+IMPORTED = {"grpcio": "grpc", "protobuf": "google", "pyyaml": "yaml"}
 """Packages that are imported by another name than they are installed by."""
 
 
@@ -70,6 +71,9 @@ def _packages(requirements: Iterable[str]) -> frozenset[str]:
 COMPILING = PROJECT["optional-dependencies"]["compile"]
 OURS = frozenset({*sys.stdlib_module_names, "intarsia", *_packages(PROJECT["dependencies"]), *_packages(COMPILING)})
 """What may be imported anywhere: the standard library, and what Intarsia depends on. All else is an engine's."""
+
+SERVING = _packages(PROJECT["optional-dependencies"]["serve"])
+"""What the folder `serving` may import, at load too: only the verb `serve` loads it, and only when it is called."""
 
 FOREIGN = {
     Path("interop/torch_compile.py"): "torch",
@@ -204,7 +208,7 @@ def _library_fault(inside: Path, each: Import) -> str | None:
     if library in GRAPH_LIBRARIES and folder != "graph" and inside not in REWRITERS:
         lazily = inside == Path("backends/reference.py") and each.module.startswith("onnx.reference")
         return None if lazily and not each.at_load else f"only graph/ imports {library}"
-    if library in OURS:
+    if library in OURS or (folder == "serving" and library in SERVING):
         return None
     engine = FOREIGN.get(inside) or _engine_of(inside)
     if engine is None:
@@ -334,7 +338,7 @@ def test_every_engine_is_registered_and_has_an_extra() -> None:
     assert {name: type(registry.get(name)).__name__ for name in written} == written
     assert set(PROJECT["optional-dependencies"]) == {
         *(name for name in written if registry.get(name).extra), "compile", "cpu", "torch-compile", "all", "bench",
-        "dev", "docs", "sign",
+        "dev", "docs", "serve", "sign",
     }  # fmt: skip
 
 
@@ -371,6 +375,7 @@ PLANTED = {
         "backends/contract/backend.py",
         "def f() -> None:\n    import requests",
     ),
+    "only the files of engines import starlette": ("cli/serve.py", "def f() -> None:\n    import starlette"),
     "ncnn is imported when the file is; import it in the function that needs it": (
         "backends/ncnn/backend.py",
         "import ncnn",
@@ -403,6 +408,7 @@ def test_a_planted_breach_is_found(tmp_path: Path, fault: str) -> None:
         ("backends/openvino/backend.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import openvino"),
         ("backends/reference.py", "def f() -> None:\n    from onnx.reference import ReferenceEvaluator"),
         ("graph/model.py", "import onnx\nimport onnx_ir"),
+        ("serving/http/app.py", "import starlette.routing\nimport grpc"),
         ("runtime/artifact/artifact.py", "from intarsia.version import __version__"),
         ("__init__.py", "from intarsia import driver"),
         ("backends/contract/backend.py", "from intarsia.backends import registry"),

@@ -26,6 +26,7 @@ from intarsia.cli.explain import explain
 from intarsia.cli.export import export
 from intarsia.cli.report import report
 from intarsia.cli.run import run
+from intarsia.cli.serve import serve
 from intarsia.cli.sign import keygen, sign
 from intarsia.cli.streams import UNREAD, UnreadError, keep_stdout_clean
 from intarsia.cli.targets import targets
@@ -39,7 +40,7 @@ from intarsia.version import __version__
 UNEXPECTED = 1
 GROUPS = {
     "A model": ("compile", "compare", "tune"),
-    "An artifact": ("run", "bench", "verify", "explain", "report", "export", "sign", "keygen"),
+    "An artifact": ("run", "serve", "bench", "verify", "explain", "report", "export", "sign", "keygen"),
     "This machine": ("devices", "doctor", "targets", "config"),
 }
 """What the verbs are about, as ``--help`` lists them; any other comes last."""
@@ -91,7 +92,7 @@ def cli(context: click.Context) -> None:
 
 for _verb in (
     *(compile_, compare, tune),
-    *(run, bench, verify, explain, report, export, sign, keygen),
+    *(run, serve, bench, verify, explain, report, export, sign, keygen),
     *(devices, doctor, targets, config, completion),
 ):
     cli.add_command(_verb)

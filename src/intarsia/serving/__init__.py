@@ -1,0 +1,27 @@
+"""A server for artifacts: the Open Inference Protocol, version 2, over HTTP and gRPC."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from intarsia.lazy import attributes_of
+
+if TYPE_CHECKING:
+    from intarsia.serving.access import Access, Address
+    from intarsia.serving.limits import Limits
+    from intarsia.serving.loaded import Loading
+    from intarsia.serving.packages import served_with
+    from intarsia.serving.server import Endpoints, Server
+
+__all__ = ["Access", "Address", "Endpoints", "Limits", "Loading", "Server", "served_with"]
+
+__getattr__ = attributes_of(
+    __name__,
+    {
+        "intarsia.serving.access": ("Access", "Address"),
+        "intarsia.serving.limits": ("Limits",),
+        "intarsia.serving.loaded": ("Loading",),
+        "intarsia.serving.packages": ("served_with",),
+        "intarsia.serving.server": ("Endpoints", "Server"),
+    },
+)

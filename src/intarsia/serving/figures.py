@@ -1,0 +1,101 @@
+"""What a server counts and times, as Prometheus reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+
+from intarsia.serving.statuses import Status
+
+STAGES = ("queue", "decode", "compute", "encode")
+_BOUNDS_S = (
+    *(0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05),
+    *(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0),
+)
+
+
+class Figures:
+    """All figures of one server, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        self._seconds = Histogram(
+            "intarsia_stage_seconds",
+            "Time that answered requests spent in each stage.",
+            ("model", "stage"),
+            buckets=_BOUNDS_S,
+            registry=self.registry,
+        )
+        self._requests = Counter(
+            "intarsia_requests",
+            "Requests for an inference, by how they ended.",
+            ("model", "status"),
+            registry=self.registry,
+        )
+        self._refusals = Counter(
+            "intarsia_refusals",
+            "Requests that were refused since too many came.",
+            ("model", "why"),
+            registry=self.registry,
+        )
+        self._waiting = Gauge(
+            "intarsia_queue_length", "Requests that wait for an instance.", ("model",), registry=self.registry
+        )
+        self._reloads = Counter(
+            "intarsia_reloads",
+            "Artifacts that changed and were loaded anew.",
+            ("model", "result"),
+            registry=self.registry,
+        )
+
+    def of(self, model: str) -> ModelFigures:
+        """Those of one model."""
+        return ModelFigures(
+            seconds={stage: self._seconds.labels(model, stage) for stage in STAGES},
+            requests={name: self._requests.labels(model, name) for name in ("OK", *(each.name for each in Status))},
+            refusals={why: self._refusals.labels(model, why) for why in ("queue", "timeout", "draining")},
+            waiting=self._waiting.labels(model),
+            reloads={result: self._reloads.labels(model, result) for result in ("swapped", "failed")},
+        )
+
+    def text(self) -> bytes:
+        """All of them, as Prometheus scrapes them."""
+        return generate_latest(self.registry)
+
+
+class ModelFigures:
+    """The figures of one model, looked up once: a look-up takes longer than the counting."""
+
+    __slots__ = ("refusals", "reloads", "requests", "seconds", "waiting")
+
+    def __init__(
+        self,
+        *,
+        seconds: Mapping[str, Histogram],
+        requests: Mapping[str, Counter],
+        refusals: Mapping[str, Counter],
+        waiting: Gauge,
+        reloads: Mapping[str, Counter],
+    ) -> None:
+        self.seconds = seconds
+        self.requests = requests
+        self.refusals = refusals
+        self.waiting = waiting
+        self.reloads = reloads
+
+    def took(self, queue: float, decode: float, compute: float, encode: float) -> None:
+        """Count a request that was answered, with the seconds of its stages."""
+        for stage, seconds in zip(STAGES, (queue, decode, compute, encode), strict=True):
+            self.seconds[stage].observe(seconds)
+        self.requests["OK"].inc()

@@ -1,0 +1,61 @@
+"""Loaded models that requests take in turns, first come, first served."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+Instance = TypeVar("Instance")
+
+
+class _Waiter(Generic[Instance]):
+    """A thread that waits for an instance."""
+
+    __slots__ = ("given", "lock")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        """Held until an instance is given."""
+        self.lock.acquire()
+        self.given: Instance | None = None
+
+
+class Instances(Generic[Instance]):
+    """What is equal and can serve one request at a time each."""
+
+    def __init__(self, instances: Sequence[Instance], tell: Callable[[int], object] = lambda _: None) -> None:
+        """Take these; ``tell`` is called with the number of those that wait whenever it changes."""
+        self._idle = list(instances)
+        self._waiting: deque[_Waiter[Instance]] = deque()
+        self._lock = threading.Lock()
+        self._tell = tell
+
+    def take(self, deadline: float) -> Instance | None:
+        """An instance, to be given back; ``None`` if there is none before this moment of ``time.monotonic``."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+            waiter: _Waiter[Instance] = _Waiter()
+            self._waiting.append(waiter)
+            self._tell(len(self._waiting))
+        waiter.lock.acquire(timeout=max(0.0, deadline - time.monotonic()))
+        if waiter.given is None:
+            with self._lock:
+                if waiter.given is None:  # else it came at the last moment
+                    self._waiting.remove(waiter)
+                    self._tell(len(self._waiting))
+        return waiter.given
+
+    def give_back(self, instance: Instance) -> None:
+        """Let the one that has waited longest have it."""
+        with self._lock:
+            if not self._waiting:
+                self._idle.append(instance)
+                return
+            waiter = self._waiting.popleft()
+            self._tell(len(self._waiting))
+            waiter.given = instance
+            waiter.lock.release()

@@ -1,0 +1,99 @@
+"""One version of a model, loaded: its instances, each of which has answered once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from intarsia.errors import ArtifactError
+from intarsia.files import Scratch, place_file
+from intarsia.runtime import Artifact, CompiledModel, random_feeds
+from intarsia.runtime.artifact.trust import UNSTATED, Trust
+from intarsia.serving.metadata import ModelMetadata, metadata_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_WARM_UP_SEED = 0
+
+
+class Model(Protocol):
+    """What a request needs of a model."""
+
+    def __call__(self, feeds: Mapping[str, np.ndarray], /) -> dict[str, np.ndarray]:
+        """The outputs by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A model that is ready to answer.
+
+    Attributes:
+        metadata: What is told of it.
+        instances: Each answers one request at a time.
+        facts: What the log says of it.
+        close: Frees it; nothing may be called any more.
+    """
+
+    metadata: ModelMetadata
+    instances: Sequence[Model]
+    facts: Mapping[str, object]
+    close: Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loading:
+    """How artifacts are loaded.
+
+    Attributes:
+        trust: What they may do.
+        instances: How often each is loaded.
+        in_place: Whether the file is used where it is. Otherwise a copy is, since weights are mapped from the file: one
+            that is written over while it is served would change the weights under a running call.
+    """
+
+    trust: Trust = UNSTATED
+    instances: int = 1
+    in_place: bool = False
+
+    def __call__(self, name: str, version: str, path: Path) -> Loaded:
+        """The model of an artifact, loaded and called once.
+
+        Raises:
+            IntarsiaError: It cannot be loaded, does not answer, or has types that the protocol does not.
+        """
+        began = time.monotonic()
+        with ExitStack() as stack:
+            file = path if self.in_place else _copied(path, stack.enter_context(Scratch()).path)
+            models = []
+            for _ in range(self.instances):
+                models.append(stack.enter_context(CompiledModel(Artifact(file, self.trust))))
+                models[-1](random_feeds(models[-1].sample_inputs, _WARM_UP_SEED))
+            plan = models[0].plan
+            return Loaded(
+                metadata=metadata_of(name, version, models[0]),
+                instances=models,
+                facts={
+                    "file": str(path),
+                    "targets": [str(part.target) for part in plan.partitions],
+                    "threads": plan.settings.threads,
+                    "instances": self.instances,
+                    "seconds": round(time.monotonic() - began, 3),
+                },
+                close=stack.pop_all().close,
+            )
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    copy = folder / path.name
+    try:
+        place_file(path, copy)
+    except OSError as error:
+        if not path.is_file():
+            raise ArtifactError(f"{path}: there is no such file") from error
+        raise
+    return copy

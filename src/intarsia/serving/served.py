@@ -1,0 +1,223 @@
+"""A model under its name: it admits requests, has them answered, and changes its version without losing one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from intarsia.errors import FeedError, IntarsiaError
+from intarsia.serving.figures import ModelFigures
+from intarsia.serving.instances import Instances
+from intarsia.serving.limits import Limits
+from intarsia.serving.loaded import Loaded, Model
+from intarsia.serving.logs import tell, tell_error
+from intarsia.serving.metadata import ModelMetadata
+from intarsia.serving.statuses import RequestError, Status, bad
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Feeds = Mapping[str, "np.ndarray"]
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
+Decode = Callable[[ModelMetadata], tuple[Feeds, Request]]
+Encode = Callable[[ModelMetadata, Request, Feeds], Answer]
+
+
+class _Version:
+    """A loaded version with the requests that it has admitted."""
+
+    __slots__ = ("instances", "loaded", "pending", "retired")
+
+    def __init__(self, loaded: Loaded, tell_waiting: Callable[[int], object]) -> None:
+        self.loaded = loaded
+        self.instances: Instances[Model] = Instances(loaded.instances, tell_waiting)
+        self.pending = 0
+        self.retired = False
+
+
+class Ticket:
+    """The right of one request to be answered. Whoever has it gives it back, or has it answered, once."""
+
+    __slots__ = ("began", "deadline", "version")
+
+    def __init__(self, version: _Version, timeout_s: float) -> None:
+        self.version = version
+        self.began = time.monotonic()
+        """When it was whole; set anew once its body was read."""
+        self.deadline = self.began + timeout_s
+
+
+class ServedModel:
+    """A model that is served under a name."""
+
+    def __init__(self, name: str, limits: Limits, figures: ModelFigures, *, log_requests: bool = False) -> None:
+        self.name = name
+        self._limits = limits
+        self._figures = figures
+        self._log_requests = log_requests
+        self._current: _Version | None = None
+        self._is_draining = False
+        self._changed = threading.Condition()
+        self._admitted = 0
+        self._compute_s = 0.0
+
+    @property
+    def metadata(self) -> ModelMetadata | None:
+        """What is told of the version that answers; ``None`` before one does."""
+        current = self._current
+        return None if current is None else current.loaded.metadata
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a request that comes now is answered."""
+        return self._current is not None and not self._is_draining
+
+    def check_version(self, version: str) -> ModelMetadata:
+        """What is told of this version, or of the one that answers if none is named.
+
+        Raises:
+            RequestError: There is no such version, or none is loaded yet.
+        """
+        found = self.metadata
+        if found is None:
+            raise RequestError(Status.NOT_READY, f"model {self.name} is being loaded")
+        if version not in ("", found.version):
+            raise RequestError(
+                Status.NOT_FOUND, f"model {self.name} has no version {version!r}; version {found.version} is served"
+            )
+        return found
+
+    def admit(self, version: str = "") -> Ticket:
+        """Let a request in.
+
+        Raises:
+            RequestError: No such version, not loaded yet, or too many requests are waiting already.
+        """
+        with self._changed:
+            self.check_version(version)
+            current = self._current
+            assert current is not None, "there is a version to check"
+            if self._is_draining:
+                self._figures.refusals["draining"].inc()
+                raise RequestError(Status.NOT_READY, "the server is about to end; ask another")
+            if current.pending >= self._limits.waiting + len(current.loaded.instances):
+                self._figures.refusals["queue"].inc()
+                raise RequestError(
+                    Status.OVERLOADED,
+                    f"{self._limits.waiting} requests wait for model {self.name} already; ask again later",
+                    self._retry_s(current),
+                )
+            current.pending += 1
+            self._admitted += 1
+        return Ticket(current, self._limits.timeout_s)
+
+    def release(self, ticket: Ticket) -> None:
+        """Take back the ticket of a request that ends."""
+        version = ticket.version
+        with self._changed:
+            version.pending -= 1
+            self._admitted -= 1
+            if not version.pending and (version.retired or self._is_draining):
+                self._changed.notify_all()
+
+    def answer(self, ticket: Ticket, decode: Decode[Request], encode: Encode[Request, Answer]) -> Answer:
+        """What a request gets: it is decoded, computed when an instance is free, encoded. The ticket is given back.
+
+        Raises:
+            RequestError: It is not well formed, waited too long, or the engine failed.
+        """
+        try:
+            return self._answer(ticket, decode, encode)
+        except RequestError as error:
+            self.count(error.status)
+            raise
+        except Exception as error:
+            self.count(Status.FAILED)
+            tell_error("failed", error, model=self.name)
+            raise RequestError(Status.FAILED, f"unexpected {type(error).__name__}: {error}") from error
+        finally:
+            self.release(ticket)
+
+    def count(self, status: Status) -> None:
+        """Count a request that was not answered."""
+        self._figures.requests[status.name].inc()
+
+    def _answer(self, ticket: Ticket, decode: Decode[Request], encode: Encode[Request, Answer]) -> Answer:
+        version = ticket.version
+        metadata = version.loaded.metadata
+        started = time.monotonic()
+        feeds, request = decode(metadata)
+        decoded = time.monotonic()
+        instance = version.instances.take(ticket.deadline) if decoded < ticket.deadline else None
+        if instance is None:
+            self._figures.refusals["timeout"].inc()
+            raise RequestError(
+                Status.OVERLOADED,
+                f"no instance of model {self.name} was free within {self._limits.timeout_s:g} s; ask again later",
+                self._retry_s(version),
+            )
+        taken = time.monotonic()
+        try:
+            results = self._compute(instance, feeds)
+        finally:
+            version.instances.give_back(instance)
+        computed = time.monotonic()
+        answer = encode(metadata, request, results)
+        stages = (
+            started - ticket.began + taken - decoded,
+            decoded - started,
+            computed - taken,
+            time.monotonic() - computed,
+        )
+        self._compute_s = stages[2]
+        self._figures.took(*stages)
+        if self._log_requests:
+            spent = dict(zip(("queue_ms", "decode_ms", "compute_ms", "encode_ms"), stages, strict=True))
+            tell("answered", model=self.name, **{name: round(1e3 * each, 3) for name, each in spent.items()})
+        return answer
+
+    def _compute(self, instance: Model, feeds: Feeds) -> Feeds:
+        try:
+            return instance(feeds)
+        except FeedError as error:
+            raise bad(str(error)) from error
+        except IntarsiaError as error:
+            tell_error("failed", error, model=self.name)
+            raise RequestError(Status.FAILED, str(error)) from error
+
+    def _retry_s(self, version: _Version) -> int:
+        """Seconds until what is pending now should be done, at the speed of the last request."""
+        left_s = version.pending * self._compute_s / len(version.loaded.instances)
+        return max(1, min(round(left_s + 0.5), round(self._limits.timeout_s)))
+
+    def swap(self, loaded: Loaded) -> None:
+        """Have this version answer from now on, then wait for the last request of the one before, and close it."""
+        new = _Version(loaded, self._figures.waiting.set)
+        with self._changed:
+            old, self._current = self._current, new
+            if old is not None:
+                old.retired = True
+                self._changed.wait_for(lambda: not old.pending)
+        if old is not None:
+            old.loaded.close()
+
+    def drain(self) -> None:
+        """Admit nothing any more."""
+        with self._changed:
+            self._is_draining = True
+
+    def wait_drained(self, timeout_s: float) -> int:
+        """Wait until all that was admitted is answered; how many requests are not, after so many seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._admitted, timeout_s)
+            return self._admitted
+
+    def close(self) -> None:
+        """Free what is loaded; every request has ended."""
+        with self._changed:
+            old, self._current = self._current, None
+        if old is not None:
+            old.loaded.close()

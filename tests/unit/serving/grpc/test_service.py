@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+import pytest
+
+from intarsia.serving.access import Access, Address
+from intarsia.serving.figures import Figures
+from intarsia.serving.grpc.messages import SERVICE, messages
+from intarsia.serving.grpc.service import GrpcEndpoint
+from intarsia.serving.limits import Limits
+from intarsia.serving.repository import Repository
+from tests.unit.serving.fakes import Gated, loaded
+
+PATIENCE_S = 120.0
+M = messages()
+
+
+@contextmanager
+def listening(model: Gated, limits: Limits, access: Access | None = None) -> Iterator[tuple[Repository, Any]]:
+    """A server on loopback, and a channel to it."""
+    repository = Repository({"m": Path("m")}, lambda *_: loaded(model), limits, Figures())
+    endpoint = GrpcEndpoint(repository, limits, access or Access(), 8)
+    address = endpoint.listen(Address("127.0.0.1", 0))
+    try:
+        with grpc.insecure_channel(str(address)) as channel:
+            yield repository, channel
+    finally:
+        endpoint.stop(0)
+
+
+def request() -> Any:
+    made = M.ModelInferRequest(model_name="m")
+    made.inputs.add(name="x", datatype="FP32", shape=[2])
+    made.raw_input_contents.append(np.array([1, 2], "<f4").tobytes())
+    return made
+
+
+def ask(channel: Any, name: str, message: Any) -> Any:
+    call = channel.unary_unary(
+        f"/{SERVICE}/{name}",
+        request_serializer=lambda each: each.SerializeToString(),
+        response_deserializer=getattr(M, f"{name}Response").FromString,
+    )
+    return call(message, timeout=PATIENCE_S, wait_for_ready=True)
+
+
+def test_it_lives_before_it_is_ready_and_refuses_until_it_is() -> None:
+    with listening(Gated(), Limits()) as (repository, channel):
+        assert ask(channel, "ServerLive", M.ServerLiveRequest()).live
+        assert not ask(channel, "ServerReady", M.ServerReadyRequest()).ready
+        assert not ask(channel, "ModelReady", M.ModelReadyRequest(name="m")).ready
+        with pytest.raises(grpc.RpcError) as caught:
+            ask(channel, "ModelInfer", request())
+        assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+        assert ("retry-after", "1") in [tuple(each) for each in caught.value.trailing_metadata()]
+        repository.load_all()
+        assert ask(channel, "ServerReady", M.ServerReadyRequest()).ready
+        answer = ask(channel, "ModelInfer", request())
+        assert np.frombuffer(answer.raw_output_contents[0], "<f4").tolist() == [2.0, 3.0]
+
+
+def test_who_waits_too_long_is_refused() -> None:
+    held = Gated(is_open=False)
+    with listening(held, Limits(timeout_s=0.05)) as (repository, channel):
+        repository.load_all()
+        call = channel.unary_unary(f"/{SERVICE}/ModelInfer", request_serializer=M.ModelInferRequest.SerializeToString)
+        first = call.future(request(), timeout=PATIENCE_S)
+        assert held.entered.acquire(timeout=PATIENCE_S)
+        with pytest.raises(grpc.RpcError, match="free within") as caught:
+            ask(channel, "ModelInfer", request())
+        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        held.gate.set()
+        first.result()
+
+
+def test_a_model_that_fails_is_an_internal_error() -> None:
+    class Broken(Gated):
+        def __call__(self, feeds: Any, /) -> Any:
+            raise ZeroDivisionError("by zero")
+
+    with listening(Broken(), Limits()) as (repository, channel):
+        repository.load_all()
+        with pytest.raises(grpc.RpcError, match="by zero") as caught:
+            ask(channel, "ModelInfer", request())
+        assert caught.value.code() is grpc.StatusCode.INTERNAL
+
+
+def test_without_the_token_only_its_life_is_told() -> None:
+    with listening(Gated(), Limits(), Access(token=b"secret")) as (repository, channel):
+        repository.load_all()
+        assert ask(channel, "ServerReady", M.ServerReadyRequest()).ready
+        with pytest.raises(grpc.RpcError, match="token") as caught:
+            ask(channel, "ModelInfer", request())
+        assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from intarsia.config import RunSettings, Spin
+from intarsia.errors import UnsupportedError
+from intarsia.graph import load_model
+from intarsia.partitioning import Partition
+from intarsia.runtime import Artifact, CompiledModel, attach_report, build, plan_of, write_artifact
+from intarsia.serving.loaded import Loading
+from intarsia.serving.metadata import metadata_of
+from intarsia.target import Target
+from tests.unit.graph.models import info, model
+
+
+def artifact(path: Path, dtype: int = TensorProto.FLOAT) -> Path:
+    """A model on the reference whose output's length only a run knows."""
+    nodes = [helper.make_node("NonZero", ["x"], ["y"]), helper.make_node("Identity", ["x"], ["z"])]
+    outputs = [info("y", (2, "n"), TensorProto.INT64), info("z", (2, 3), dtype)]
+    graph = load_model(model(nodes, [info("x", (2, 3), dtype)], outputs))
+    part = Partition(target=Target("reference"), nodes=tuple(node.id for node in graph.nodes))
+    write_artifact(path, graph, build(graph, plan_of(graph, [part], RunSettings(threads=1, spin=Spin.NEVER))))
+    attach_report(path, {})
+    return path
+
+
+def test_an_open_dimension_is_minus_one(tmp_path: Path) -> None:
+    with CompiledModel(Artifact(artifact(tmp_path / "m.intarsia"))) as model_:
+        found = metadata_of("m", "1", model_)
+    assert [each.as_json() for each in found.inputs] == [{"name": "x", "datatype": "FP32", "shape": [2, 3]}]
+    assert [(each.name, each.datatype, each.shape) for each in found.outputs] == [
+        ("y", "INT64", (2, -1)),
+        ("z", "FP32", (2, 3)),
+    ]
+
+
+def test_a_type_that_the_protocol_lacks_is_named(tmp_path: Path) -> None:
+    file = artifact(tmp_path / "m.intarsia", TensorProto.COMPLEX64)
+    with (
+        CompiledModel(Artifact(file)) as model_,
+        pytest.raises(UnsupportedError, match="x is complex64, for which"),
+    ):
+        metadata_of("m", "1", model_)
+
+
+def test_a_copy_is_loaded_so_that_the_file_may_be_written_over(tmp_path: Path) -> None:
+    file = artifact(tmp_path / "m.intarsia")
+    loaded = Loading(instances=2)("m", "1", file)
+    file.write_bytes(b"nothing")
+    assert len(loaded.instances) == 2
+    for instance in loaded.instances:
+        assert instance({"x": np.ones((2, 3), np.float32)})["y"].shape == (2, 6)
+    loaded.close()
