@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from intarsia.config import CompilationConfig
+from intarsia.config import CompilationConfig, Deployment
 from intarsia.errors import SpecError
 from intarsia.spec import tag_sources
 from intarsia.spec.tag_files import Row, read_tag_file
@@ -33,6 +33,11 @@ def test_there_are_many() -> None:
 def test_every_tag_of_a_vendor_is_sourced_and_reads_back(path: Path) -> None:
     for name, tag in SHIPPED.part(path.stem).items():
         assert tag.source, name
+        if tag.level == "deployment":
+            several = Deployment(name)
+            assert several.tags == (name,)
+            assert Deployment(str(several)) == several == Deployment(several.json()), name
+            continue
         assert tag.level == "target", name
         target = Target(name)
         assert target.tag == name
