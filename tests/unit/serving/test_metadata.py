@@ -7,10 +7,20 @@ import pytest
 from onnx import TensorProto, helper
 
 from intarsia.config import RunSettings, Spin
-from intarsia.errors import UnsupportedError
+from intarsia.errors import FeedError, UnsupportedError
 from intarsia.graph import load_model
+from intarsia.graph.ranges import SizeRange
 from intarsia.partitioning import Partition
-from intarsia.runtime import Artifact, CompiledModel, attach_report, build, plan_of, write_artifact
+from intarsia.runtime import (
+    Artifact,
+    Bucket,
+    CompiledModel,
+    attach_report,
+    build,
+    plan_of,
+    write_artifact,
+    write_buckets,
+)
 from intarsia.serving.loaded import Loading
 from intarsia.serving.metadata import metadata_of
 from intarsia.target import Target
@@ -36,6 +46,23 @@ def test_an_open_dimension_is_minus_one(tmp_path: Path) -> None:
         ("y", "INT64", (2, -1)),
         ("z", "FP32", (2, 3)),
     ]
+
+
+def test_a_model_of_open_sizes_tells_so_and_takes_each_size_in_its_range(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Relu", ["x"], ["y"], "relu")]
+    graph = load_model(model(nodes, [info("x", ("n", 3))], [info("y", ("n", 3))]), {"n": "1..9"})
+    part = Partition(target=Target("reference"), nodes=("relu",))
+    plan = plan_of(graph, [part], RunSettings(threads=1, spin=Spin.NEVER))
+    bucket = Bucket(ranges={"n": SizeRange(low=1, high=9)}, sizes={"n": 5}, plan=plan)
+    write_buckets(tmp_path / "m.intarsia", graph, [(bucket, build(graph, plan))])
+    loaded = Loading()("m", "1", tmp_path / "m.intarsia")
+    assert [each.shape for each in (*loaded.metadata.inputs, *loaded.metadata.outputs)] == [(-1, 3), (-1, 3)]
+    (instance,) = loaded.instances
+    for length in (1, 9):
+        assert instance({"x": np.ones((length, 3), np.float32)})["y"].shape == (length, 3)
+    with pytest.raises(FeedError, match=r"n may be 1\.\.9"):
+        instance({"x": np.ones((10, 3), np.float32)})
+    loaded.close()
 
 
 def test_a_type_that_the_protocol_lacks_is_named(tmp_path: Path) -> None:

@@ -46,18 +46,16 @@ class HttpEndpoint:
         self.is_draining = False
         """Whether every answer is to end its connection."""
         read = partial(self._route, methods=_READ)
-        routes = [
-            read("/v2", self._about),
+        paths = (_MODEL, _VERSION)
+        routes = [  # they are tried in this order
+            *(self._route(f"{path}/infer", self._infer, methods=("POST",)) for path in paths),
             read("/v2/health/live", self._live, is_open=True),
             read("/v2/health/ready", self._ready, is_open=True),
             read("/metrics", self._metrics),
+            read("/v2", self._about),
+            *(read(path, self._metadata) for path in paths),
+            *(read(f"{path}/ready", self._model_ready) for path in paths),
         ]
-        for path in (_MODEL, _VERSION):
-            routes += [
-                self._route(f"{path}/infer", self._infer, methods=("POST",)),
-                read(path, self._metadata),
-                read(f"{path}/ready", self._model_ready),
-            ]
         self.app = Router(routes, redirect_slashes=False, default=self._nowhere)
 
     def _route(self, path: str, handler: _Handler, *, methods: tuple[str, ...], is_open: bool = False) -> Route:
@@ -123,20 +121,22 @@ class HttpEndpoint:
         except RequestError as error:
             model.count(error.status)
             raise
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[tuple[bytes, int | None]] | None = None
         try:
-            body = await self._body(request, ticket)
+            async with asyncio.timeout_at(loop.time() + self._limits.timeout_s):
+                body = await self._body(request)
+                ticket.began = time.monotonic()
+                answer = loop.create_future()
+                self._threads.submit(_answer, answer, model, ticket, body, request.headers.get(HEADER_LENGTH))
+                content, header_length = await answer
         except BaseException as error:
-            model.release(ticket)
-            if isinstance(error, RequestError):
-                model.count(error.status)
-            raise
-        ticket.began = time.monotonic()
-        answer = asyncio.get_running_loop().create_future()
-        self._threads.submit(_answer, answer, model, ticket, body, request.headers.get(HEADER_LENGTH))
-        done, _ = await asyncio.wait((answer,), timeout=max(0.0, ticket.deadline - time.monotonic()))
-        if not done:
-            raise RequestError(Status.OVERLOADED, f"not answered within {self._limits.timeout_s:g} s; ask again later")
-        content, header_length = answer.result()
+            raised = self._too_slow(answer is not None) if isinstance(error, TimeoutError) else error
+            if answer is None:  # from then on, the thread has the ticket
+                model.release(ticket)
+                if isinstance(raised, RequestError):
+                    model.count(raised.status)
+            raise raised from None
         if header_length is None:
             return Response(content, headers={"content-type": "application/json"})
         return Response(
@@ -146,30 +146,30 @@ class HttpEndpoint:
     def _model(self, request: Request) -> ServedModel:
         return self._repository.model(request.path_params["name"])
 
-    async def _body(self, request: Request, ticket: Ticket) -> bytes:
+    def _too_slow(self, was_read: bool) -> RequestError:
+        within = f"within {self._limits.timeout_s:g} s"
+        if was_read:
+            return RequestError(Status.OVERLOADED, f"not answered {within}; ask again later")
+        return RequestError(Status.SLOW_CLIENT, f"the body did not come {within}")
+
+    async def _body(self, request: Request) -> bytes:
         """The body, read whole within its bounds."""
         headers, most = request.headers, self._limits.body_bytes
         if headers.get("content-encoding", "identity") != "identity":
             raise RequestError(Status.ENCODED, "send the body as it is, without a Content-Encoding")
         stated = headers.get("content-length", "0")
-        if stated.isdigit() and len(stated) < 20 and int(stated) > most:
+        if stated.isdecimal() and len(stated) < 20 and int(stated) > most:
             raise _too_large(most)
         chunks, size, more = [], 0, True
-        try:
-            async with asyncio.timeout(max(0.0, ticket.deadline - time.monotonic())):
-                while more:
-                    message: Message = await request.receive()
-                    if message["type"] == "http.disconnect":
-                        raise _GoneError
-                    chunks.append(message.get("body", b""))
-                    size += len(chunks[-1])
-                    if size > most:
-                        raise _too_large(most)
-                    more = message.get("more_body", False)
-        except TimeoutError:
-            raise RequestError(
-                Status.SLOW_CLIENT, f"the body did not come within {self._limits.timeout_s:g} s"
-            ) from None
+        while more:
+            message: Message = await request.receive()
+            if message["type"] == "http.disconnect":
+                raise _GoneError
+            chunks.append(message.get("body", b""))
+            size += len(chunks[-1])
+            if size > most:
+                raise _too_large(most)
+            more = message.get("more_body", False)
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 

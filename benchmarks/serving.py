@@ -1,0 +1,252 @@
+"""What serving costs: a request over HTTP and gRPC against the call in the process, and what many clients get.
+
+``python -m benchmarks.serving`` builds a model of about a millisecond on one engine, serves it in a process of its own
+on loopback, and writes ``benchmarks/results/serving.json``. With one client, calls in the process, over HTTP (tensors
+as bytes, kept connection, the standard library's client) and over gRPC (raw tensors) take turns, so that what slows the
+machine slows all alike. With 16 clients, the requests per second of each are compared with the best that threads of one
+process get from so many loaded models.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+from benchmarks import competitors, results_file
+from intarsia.config import RunSettings, Spin
+from intarsia.cost.worker.lock import machine_lock
+from intarsia.graph import load_model
+from intarsia.partitioning import Partition
+from intarsia.runtime import Artifact, CompiledModel, attach_report, build, plan_of, write_artifact
+from intarsia.serving.grpc.messages import SERVICE, messages
+from intarsia.target import Target
+from intarsia.target.cores import thread_budget
+
+RESULTS = Path(__file__).parent / "results" / "serving.json"
+ENGINE = "onnxruntime"
+WIDTH, LAYERS, ROWS = 256, 24, 16
+"""Of the model: it takes a millisecond on one thread of a server's processor."""
+CLIENTS = 16
+PROCESSES = 2
+"""That the clients are shared among, so that they are not each other's bottleneck."""
+IN_PROCESS = "in the process"
+Json = dict[str, Any]
+Ask = Callable[[], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How much is measured: rounds, calls of each sort in a round, seconds of each sort with many clients."""
+
+    rounds: int
+    calls: int
+    seconds: float
+
+
+def write_model(path: Path) -> None:
+    """Write an artifact of some layers of equal width."""
+    rng = np.random.default_rng(0)
+    nodes, weights, before = [], [], "x"
+    for layer in range(LAYERS):
+        weight = rng.standard_normal((WIDTH, WIDTH)).astype(np.float32) / WIDTH**0.5
+        weights.append(numpy_helper.from_array(weight, f"w{layer}"))
+        after = "y" if layer == LAYERS - 1 else f"r{layer}"
+        nodes += [
+            helper.make_node("MatMul", [before, f"w{layer}"], [f"m{layer}"]),
+            helper.make_node("Relu", [f"m{layer}"], [after]),
+        ]
+        before = after
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, (ROWS, WIDTH)) for name in ("x", "y")]
+    model = helper.make_model(
+        helper.make_graph(nodes, "layers", ends[:1], ends[1:], weights), opset_imports=[helper.make_opsetid("", 21)]
+    )
+    model.ir_version = 10
+    graph = load_model(model)
+    part = Partition(target=Target(ENGINE), nodes=tuple(node.id for node in graph.nodes))
+    write_artifact(path, graph, build(graph, plan_of(graph, [part], RunSettings(threads=1, spin=Spin.NEVER))))
+    attach_report(path, {})
+
+
+def feed() -> np.ndarray:
+    """What every request asks."""
+    return np.random.default_rng(1).standard_normal((ROWS, WIDTH)).astype(np.float32)
+
+
+def over_http(address: str, x: np.ndarray) -> Ask:
+    """A request over HTTP with tensors as bytes, on one connection."""
+    connection = http.client.HTTPConnection(address)
+    tensor = {"name": "x", "datatype": "FP32", "shape": list(x.shape), "parameters": {"binary_data_size": x.nbytes}}
+    head = json.dumps({"inputs": [tensor], "parameters": {"binary_data_output": True}}).encode()
+    headers = {"Inference-Header-Content-Length": str(len(head))}
+
+    def ask() -> np.ndarray:
+        connection.request("POST", "/v2/models/m/infer", head + x.tobytes(), headers)
+        response = connection.getresponse()
+        content = response.read()
+        if response.status != 200:
+            raise RuntimeError(content)
+        return np.frombuffer(content[int(response.headers["Inference-Header-Content-Length"]) :], np.float32)
+
+    return ask
+
+
+def over_grpc(address: str, x: np.ndarray) -> Ask:
+    """A request over gRPC with raw tensors, on one channel."""
+    kinds = messages()
+    channel = grpc.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)])
+    call = channel.unary_unary(
+        f"/{SERVICE}/ModelInfer",
+        request_serializer=kinds.ModelInferRequest.SerializeToString,
+        response_deserializer=kinds.ModelInferResponse.FromString,
+    )
+
+    def ask() -> np.ndarray:
+        request = kinds.ModelInferRequest(model_name="m", raw_input_contents=[x.tobytes()])
+        request.inputs.add(name="x", datatype="FP32", shape=x.shape)
+        return np.frombuffer(call(request).raw_output_contents[0], np.float32)
+
+    return ask
+
+
+ASKED: Mapping[str, Callable[[str, np.ndarray], Ask]] = {"http": over_http, "grpc": over_grpc}
+
+
+@contextmanager
+def served(artifact: Path, instances: int) -> Iterator[Mapping[str, str]]:
+    """The addresses of a server by protocol."""
+    line = [sys.executable, "-m", "intarsia", "serve", f"m={artifact}", "--instances", str(instances), "--json"]
+    listening = ["--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]
+    with subprocess.Popen([*line, *listening], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            addresses = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+            while json.loads(process.stderr.readline())["event"] != "ready":
+                pass
+            yield addresses
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+def one_client(artifact: Path, effort: Effort) -> Json:
+    """Milliseconds of each sort of call, which take turns."""
+    x = feed()
+    with served(artifact, 1) as addresses, CompiledModel(Artifact(artifact)) as model:
+        asks: dict[str, Ask] = {name: ask(addresses[name], x) for name, ask in ASKED.items()}
+        asks[IN_PROCESS] = lambda: model({"x": x.copy()})
+        taken: dict[str, list[float]] = {name: [] for name in asks}
+        for number in range(effort.rounds + 1):
+            for name, ask in asks.items():
+                for _ in range(effort.calls):
+                    before = time.perf_counter()
+                    ask()
+                    if number:  # the first round warms up
+                        taken[name].append(1e3 * (time.perf_counter() - before))
+    figures = {name: {f"p{p}": float(np.percentile(ms, p)) for p in (10, 50, 99)} for name, ms in taken.items()}
+    base = figures[IN_PROCESS]["p50"]
+    return {"ms": figures, "p50_overhead_ms": {name: figures[name]["p50"] - base for name in ASKED}}
+
+
+def per_second(work: Sequence[Ask], seconds: float) -> float:
+    """Calls per second of threads that each repeat one of these."""
+    counts, stop = [0] * len(work), threading.Event()
+
+    def repeat(place: int) -> None:
+        while not stop.is_set():
+            work[place]()
+            counts[place] += 1
+
+    threads = [threading.Thread(target=repeat, args=(place,)) for place in range(len(work))]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    time.sleep(seconds)
+    stop.set()
+    took = time.perf_counter() - began
+    for thread in threads:
+        thread.join()
+    return sum(counts) / took
+
+
+def clients_per_second(name: str, address: str, seconds: float) -> float:
+    """Requests per second of all clients together, in processes of their own."""
+    line = [
+        sys.executable,
+        "-m",
+        "benchmarks.serving",
+        "--client",
+        name,
+        address,
+        str(CLIENTS // PROCESSES),
+        str(seconds),
+    ]
+    started = [subprocess.Popen(line, stdout=subprocess.PIPE, text=True) for _ in range(PROCESSES)]
+    return sum(float(process.communicate()[0]) for process in started)
+
+
+def many_clients(artifact: Path, effort: Effort) -> Json:
+    """Requests per second of 16 clients, and of one process with as many threads as loaded models, by their number."""
+    x = feed()
+    found: dict[str, list[float]] = {}
+    with ExitStack() as stack:
+        best = thread_budget()
+        models = [stack.enter_context(CompiledModel(Artifact(artifact))) for _ in range(best)]
+        works = [[lambda model=model: model({"x": x.copy()}) for model in models[:n]] for n in range(1, best + 1)]
+        addresses = stack.enter_context(served(artifact, best))
+        for _ in range(max(3, effort.rounds // 10)):
+            for work in works:
+                found.setdefault(f"{IN_PROCESS}, {len(work)}", []).append(per_second(work, effort.seconds))
+            for name in ASKED:
+                found.setdefault(name, []).append(clients_per_second(name, addresses[name], effort.seconds))
+    rates = {name: float(np.median(each)) for name, each in found.items()}
+    most = max(rate for name, rate in rates.items() if name.startswith(IN_PROCESS))
+    return {"per_second": rates, "of_best_in_process": {name: rates[name] / most for name in ASKED}}
+
+
+def main() -> None:
+    """Measure, write the figures and print them; or be a process of clients."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="few calls, to see that it works")
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="where the figures go")
+    parser.add_argument("--client", nargs=4, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.client:
+        name, address, number, seconds = given.client
+        print(per_second([ASKED[name](address, feed()) for _ in range(int(number))], float(seconds)))
+        return
+    effort = Effort(rounds=3, calls=20, seconds=0.5) if given.quick else Effort(rounds=60, calls=50, seconds=4.0)
+    before = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder, machine_lock():
+        artifact = Path(folder) / "m.intarsia"
+        write_model(artifact)
+        results = {
+            "machine": competitors.machine(),
+            "engines": competitors.versions(),
+            "load_before": before,
+            "one_client": one_client(artifact, effort),
+            "clients": CLIENTS,
+            "many_clients": many_clients(artifact, effort),
+        }
+    results_file.store(given.results, results)
+    print(json.dumps({name: results[name] for name in ("load_before", "one_client", "many_clients")}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
