@@ -33,7 +33,7 @@ def compiled(path: Path, store: Path, target: str, **more: object) -> intarsia.C
     return intarsia.compile(path, config, store=store, **more)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547"])
+@pytest.mark.parametrize("board", [pytest.param("mps2-an386", marks=pytest.mark.large), "mps3-an547"])
 def test_kernels_are_chosen_by_counting(network: Path, board: str, tmp_path: Path) -> None:
     store = tmp_path / "records.sqlite"
     with compiled(network, store, f"arm/{board}") as model:

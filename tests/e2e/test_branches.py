@@ -83,6 +83,7 @@ def test_branches_run_at_one_time_and_give_the_same(path: Path, folder: Path) ->
         assert relative_error(value, expected) <= TOLERANCE
 
 
+@pytest.mark.large
 def test_whether_branches_run_at_one_time_is_measured_if_nobody_says(path: Path, folder: Path) -> None:
     plan = folder / "open.yaml"
     plan.write_text(plan_text(path, parallel="").replace("embed: false\n\n", "embed: false\n"), encoding="utf-8")

@@ -68,7 +68,10 @@ def test_closing_waits_for_calls_of_other_threads(form: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("script", "said"), [(AT_EXIT, "ends"), (BY_A_SIGNAL, "the model was closed")])
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [(AT_EXIT, "ends"), pytest.param(BY_A_SIGNAL, "the model was closed", marks=pytest.mark.large)],
+)
 def test_it_ends_as_programs_do(form: str, script: str, said: str, tmp_path: Path) -> None:
     from tests.e2e.plan_forms import write
 

@@ -72,8 +72,8 @@ def test_resnet18_agrees_on_aarch64(build: Callable[[int], onnx.ModelProto], tmp
 @pytest.mark.parametrize(
     "target",
     [
-        pytest.param("arm/rasp4b64", marks=AARCH64),
-        pytest.param("arm/rasp4b", marks=ARMHF),
+        pytest.param("arm/rasp4b64", marks=[AARCH64, pytest.mark.large]),
+        pytest.param("arm/rasp4b", marks=[ARMHF, pytest.mark.large]),
         pytest.param("riscv/visionfive-2", marks=RISCV64),
     ],
 )

@@ -40,7 +40,15 @@ def test_a_fork_answers_rightly_or_is_told_at_once(engine: str, tmp_path: Path) 
             assert CURE in found[act]
 
 
-@pytest.mark.parametrize("form", ["mix", "embedded", "branches", "pipeline", "sizes", "away"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "mix",
+        "pipeline",
+        "away",
+        *(pytest.param(each, marks=pytest.mark.large) for each in ("embedded", "branches", "sizes")),
+    ],
+)
 def test_so_does_every_form_of_a_plan(form: str, tmp_path: Path) -> None:
     if not {"onnxruntime", "openvino", "mnn", "ncnn"} <= set(engines()):
         pytest.skip("not all of their engines are here")

@@ -28,7 +28,7 @@ def expected(folder: Path) -> np.ndarray:
     return np.asarray(session.run(None, {"x": X})[0])
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", [LAYOUTS[0], *(pytest.param(each, marks=pytest.mark.large) for each in LAYOUTS[1:])])
 def test_every_verb(layout: Callable[[Path], Path], intarsia: Intarsia, tmp_path: Path) -> None:
     path, artifact = layout(tmp_path / "cache"), tmp_path / "net.intarsia"
     store = ("--store", tmp_path / "records.sqlite")

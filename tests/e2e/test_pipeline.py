@@ -111,6 +111,7 @@ def test_a_stream_gives_what_calls_give_in_order(
         assert not [thread for thread in threading.enumerate() if thread.name.startswith("intarsia-")]
 
 
+@pytest.mark.large
 def test_the_executor_pipeline_is_chosen_by_measuring(
     path: Path, store: Path, requests: list[Arrays], record_property: Callable[[str, object], None]
 ) -> None:

@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.e2e]
 
 PATIENCE_MS = 120_000
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-WIDTHS = (390, 1280, 2560)
+WIDTHS = (390, 1280, pytest.param(2560, marks=pytest.mark.large))
 PROVENANCE = Provenance(engines={"mnn": {"version": "3.6.1", "licence": "BSD-3-Clause"}}, plan=PLAN)
 
 

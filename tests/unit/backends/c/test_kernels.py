@@ -114,9 +114,17 @@ def _sums(b: Builder, x: Term, dtype: str) -> list[Term]:
     return over
 
 
+ALIKE = ("uint16", "int16", "uint32", "uint64")
+"""Types whose kernels are written as those of another size are."""
+
+
 @needs_compiler
 @pytest.mark.parametrize(
-    ("dtype", "processor"), [*((dtype, SCALAR) for dtype in TYPES), *((dtype, VECTORS) for dtype in FLOATS)]
+    ("dtype", "processor"),
+    [
+        *(pytest.param(dtype, SCALAR, marks=pytest.mark.large if dtype in ALIKE else ()) for dtype in TYPES),
+        *((dtype, VECTORS) for dtype in FLOATS),
+    ],
 )
 def test_every_kernel_on_every_type(dtype: str, processor: Processor, tmp_path: Path) -> None:
     program, feeds = _all(dtype)

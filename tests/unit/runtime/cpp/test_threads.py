@@ -22,7 +22,8 @@ SUPPRESSED = "called_from_lib:libonnxruntime.so\nmutex:__run_exit_handlers\nmute
 @pytest.mark.parametrize(
     ("kind", "plan"),
     [
-        *((kind, plan) for kind in ("thread", "address") for plan in ("c", "branches", "inside a session")),
+        *((kind, plan) for kind in ("thread", "address") for plan in ("branches", "inside a session")),
+        *(pytest.param(kind, "c", marks=pytest.mark.large) for kind in ("thread", "address")),
         ("plain", "mix"),  # OpenVINO opens libraries in a way that no sanitizer takes
     ],
 )

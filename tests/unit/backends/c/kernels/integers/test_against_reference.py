@@ -36,7 +36,7 @@ def test_on_this_machine_under_the_sanitizers(family: tuple[str, str]) -> None:
 
 
 @BOARDS
-@pytest.mark.parametrize("board", PROCESSORS)
+@pytest.mark.parametrize("board", [pytest.param("mps2-an386", marks=pytest.mark.large), "mps3-an547"])
 def test_on_a_board(board: str) -> None:
     cases = list(chain.from_iterable(drawn(family, seed=2, count=10) for family in EVERY))
     check(cases, results(cases, PROCESSORS[board], EMULATED[board]))
