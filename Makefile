@@ -13,7 +13,7 @@ MORE := .venv-more
 MORE_STAMP := $(MORE)/.installed
 DIST := dist
 
-.PHONY: help demo test more large check lint types unit docs dist engines bench vulkan opencl browser boards clean
+.PHONY: help demo test more large check lint types unit proto docs dist engines bench vulkan opencl browser boards clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -49,6 +49,9 @@ types: $(STAMP)
 
 unit: $(STAMP)
 	$(BIN)/python -m pytest tests/unit tests/golden
+
+proto: $(STAMP) ## compile the messages of src/intarsia/remote/worker.proto
+	cd src/intarsia/remote && $(abspath $(BIN))/python -m grpc_tools.protoc -I. --descriptor_set_out=worker.binpb worker.proto
 
 docs: $(STAMP) ## build the pages of docs/ as a site, in build/docs; a warning is an error
 	$(BIN)/python -m sphinx -q -E -W --keep-going docs build/docs

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from intarsia.backends.registration import register_engine
     from intarsia.config import CompilationConfig
     from intarsia.devices import Constraint
-    from intarsia.driver import CompileSettings, build, compare, compile, partition
+    from intarsia.driver import CompileSettings, build, compare, partition
     from intarsia.interop.session import InferenceSession
     from intarsia.interop.torch_compile import torch_backend
     from intarsia.partitioning import Partitioning
+    from intarsia.remote.verbs import compile
     from intarsia.report.comparison import Comparison
     from intarsia.runtime import CompiledModel, load
     from intarsia.target import Target, VirtualDevice
@@ -54,7 +55,7 @@ _HOME = {
     "VirtualDevice": "intarsia.target",
     "build": "intarsia.driver",
     "compare": "intarsia.driver",
-    "compile": "intarsia.driver",
+    "compile": "intarsia.remote.verbs",
     "load": "intarsia.runtime",
     "partition": "intarsia.driver",
     "register_engine": "intarsia.backends.registration",

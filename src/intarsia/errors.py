@@ -24,6 +24,13 @@ Leaves are raised, branches are caught. Each class carries the exit code that th
     ├── NoCoverError                4   no engine takes some node of the model
     ├── MemoryLimitError            4   no plan gets by with the memory that it may have
     ├── DiskError                   4   a disk that is full, or fails
+    ├── RemoteError                 4   a worker on another machine
+    │   ├── WorkerTokenError        2       it refuses the token
+    │   ├── WorkerVersionError      3       it is of another version
+    │   ├── WorkerUnreachableError          no way leads to it, or the way was lost
+    │   ├── WorkerDiedError                 its process ended in the middle of the work
+    │   ├── WorkerTimeoutError              it is there, and does not answer in time
+    │   └── WorkerShutdownError             it was told to end
     └── MismatchError               5   a result that differs from the reference
 
 Beside it stands `Interrupted` (130), a ``KeyboardInterrupt``: whoever catches errors does not mean to catch it.
@@ -163,6 +170,40 @@ class DiskError(IntarsiaError, OSError):
     """A disk is full, or fails. The files that were there before are unchanged."""
 
     exit_code = 4
+
+
+class RemoteError(IntarsiaError):
+    """A worker on another machine cannot do what it is asked, for a reason that is not the model's or an engine's."""
+
+    exit_code = 4
+
+
+class WorkerTokenError(RemoteError, PermissionError):
+    """A worker refuses the token that it was called with."""
+
+    exit_code = 2
+
+
+class WorkerVersionError(RemoteError, RuntimeError):
+    """A worker is of another version than the caller, or what listens there is none."""
+
+    exit_code = 3
+
+
+class WorkerUnreachableError(RemoteError, ConnectionError):
+    """No way leads to a worker, or the way was lost and did not come back in time."""
+
+
+class WorkerDiedError(RemoteError, ChildProcessError):
+    """The process of a worker, or the one that it compiled in, ended in the middle of the work."""
+
+
+class WorkerTimeoutError(RemoteError, TimeoutError):
+    """A worker can be reached, and does not answer in time."""
+
+
+class WorkerShutdownError(RemoteError, BrokenPipeError):
+    """A worker was told to end, and says so."""
 
 
 class MismatchError(IntarsiaError, ArithmeticError):

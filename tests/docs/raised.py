@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -28,6 +30,9 @@ from intarsia.cost.worker.neighbours import Neighbours
 from intarsia.errors import IntarsiaError, Interrupted
 from intarsia.graph import load_model
 from intarsia.partitioning import Partition
+from intarsia.remote.client import Worker
+from intarsia.remote.listening import Listener, Listening
+from intarsia.remote.place import Address, WorkerPlace
 from intarsia.runtime import attach_report, build, plan_of, write_artifact
 from tests.unit.graph.models import model, two_layers
 
@@ -53,6 +58,12 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "MemoryLimitError": 'intarsia.compile("model.onnx", "reference", partition="greedy", max_memory="1kB")',
         "DiskError": 'model.save("/dev/full")',
         "NoCoverError": 'intarsia.compile("strings.onnx", target="ncnn")',
+        "WorkerTokenError": 'intarsia.compile("model.onnx", on(a_worker, token="another"))',
+        "WorkerVersionError": 'intarsia.compile("model.onnx", on(an_old_worker))',
+        "WorkerUnreachableError": 'intarsia.compile("model.onnx", on(no_worker))',
+        "WorkerDiedError": "a_killed_worker.devices()",
+        "WorkerTimeoutError": 'intarsia.compile("model.onnx", on(a_silent_door))',
+        "WorkerShutdownError": "an_ending_worker.devices()",
         "MismatchError": 'intarsia.compile("model.onnx", target="faulty -mode=wrong", strict=True)',
         "Interrupted": 'intarsia.compile("model.onnx", progress=press_ctrl_c)',
     }
@@ -73,10 +84,11 @@ def raised() -> dict[str, dict[str, Any]]:
     Path("folder").mkdir()
     whole = Path("model.intarsia").read_bytes()
     Path("cut.intarsia").write_bytes(whole[: len(whole) // 2])
-    with intarsia.load("model.intarsia") as compiled:
+    with intarsia.load("model.intarsia") as compiled, _workers() as workers:
         closed = intarsia.load("model.intarsia")
         closed.close()
         names = {"intarsia": intarsia, "np": np, "model": compiled, "closed": closed, "press_ctrl_c": _press_ctrl_c}
+        names |= workers
         found = {name: _raised(line, names) for name, line in EXAMPLES.items() if name not in (ABSENT, SLOW)}
         with patch.object(measure, "PATIENCE", SHORT), patch.object(Neighbours, "were_busy", lambda _: False):
             found[SLOW] = _raised(EXAMPLES[SLOW], names)
@@ -100,6 +112,32 @@ def _relu(dtype: int, shape: tuple[int | str, ...]) -> bytes:
     return bytes(model(nodes, values[:1], values[1:]).SerializeToString())
 
 
+@contextmanager
+def _workers() -> Iterator[dict[str, Any]]:
+    """Workers that fail in each way there is, and what names one in a configuration."""
+    for word in ("right", "another"):
+        Path(word).write_text(word, encoding="ascii")
+    how = Listening(address=Address.parse("127.0.0.1:0"), token_file=Path("right"))
+    with ExitStack() as stack:
+        there, old = (stack.enter_context(Listener(replace(how, version=each))) for each in (how.version, "0.0.9"))
+        ending, killed = (Listener(how) for _ in range(2))
+        names = {"an_ending_worker": ending, "a_killed_worker": killed}
+        found: dict[str, Any] = {
+            name: stack.enter_context(Worker(WorkerPlace.of(str(each.address), "right", timeout=1.0)))
+            for name, each in names.items()
+        }
+        found["an_ending_worker"].shutdown()
+        stack.callback(ending.stop)
+        killed.stop()
+        door = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        found |= {"a_worker": there.address, "an_old_worker": old.address, "no_worker": killed.address}
+        yield found | {"a_silent_door": f"127.0.0.1:{door.getsockname()[1]}", "on": _on}
+
+
+def _on(address: object, token: str = "right") -> dict[str, Any]:
+    return {"targets": ["llvm"], "runtime": f"rpc -address={address} -token-file={token} -timeout=1"}
+
+
 def _press_ctrl_c(_: object) -> None:
     raise KeyboardInterrupt
 
@@ -118,6 +156,7 @@ def main() -> None:
         os.chdir(folder)
         os.environ["XDG_CACHE_HOME"] = f"{folder}/.cache"
         found = json.dumps(raised(), ensure_ascii=False).replace(folder, "~")
+        found = re.sub(r"127\.0\.0\.1:\d+", "board:9090", found)
         print(re.sub(r"(?<=takes )\d+(?= MB)|(?<=-)[0-9a-f]{12}\b", "…", found))
 
 

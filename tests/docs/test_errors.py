@@ -29,6 +29,7 @@ BUILT_ELSEWHERE = {
     "MemoryLimitError",
     "NoCoverError",
     "Interrupted",
+    *(name for name in vars(errors) if name.startswith("Worker")),
 }
 """Classes whose messages are not written where they are raised, so that there is no list to show."""
 SECTION = re.compile(

@@ -60,6 +60,7 @@ intarsia.compile("model.onnx").save("model.intarsia")
 sign(Path("model.intarsia"), Path("release.key"))
 intarsia.load = load
 """,
+        "remote.md": "image = np.zeros((1, 3, 224, 224), np.float32)",
         "spec-language.md": """
 from intarsia.target import Dispatch, Target, register_kind
 """,
@@ -116,6 +117,7 @@ def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.chdir(tmp_path)
     Path("model.onnx").write_bytes(named_model().SerializeToString())
     Path("devices.yaml").write_text("nodes: {conv1: gpu2}\n", encoding="utf-8")
+    Path("worker.token").write_text("secret", encoding="ascii")
     Path("board.yaml").write_text("targets: [mnn, llvm]\n", encoding="utf-8")
     monkeypatch.setattr(intarsia, "compile", unmeasured, raising=False)
     monkeypatch.setattr(intarsia, "load", lambda _: unmeasured("model.onnx"), raising=False)

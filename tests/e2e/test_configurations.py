@@ -253,7 +253,7 @@ def test_one_tag_of_a_users_file_for_the_whole_platform(
     ("driven", "missing"),
     [
         ({"executor": "graph -link-params=true"}, "link"),
-        ({"runtime": "rpc -address=there:9090"}, "runtime 'rpc -address=there:9090'"),
+        ({"runtime": "rpc"}, "runtime 'rpc' has no address"),
     ],
 )
 def test_what_no_stage_drives_is_planned_and_refused(model: Path, store: Path, driven: Any, missing: str) -> None:
@@ -261,6 +261,8 @@ def test_what_no_stage_drives_is_planned_and_refused(model: Path, store: Path, d
         shipped(model, store, {"targets": ["mnn", "openvino", "onnxruntime"], **driven})
     assert caught.value.exit_code == 3
     assert [(str(each.target), each.nodes) for each in parse_plan(caught.value.plan).partitions] == BY_ORDER
+    if driven == {"runtime": "rpc"}:  # inside another one, it is for processes of this machine
+        return
     nested = {"targets": [{**NESTED, **driven}, "onnxruntime"]}
     with pytest.raises(MissingStageError, match=missing):
         shipped(model, store, nested)

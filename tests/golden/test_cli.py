@@ -31,6 +31,7 @@ COMMANDS = {
     "bench-help": "intarsia bench --help",
     "export-help": "intarsia export --help",
     "report-help": "intarsia report --help",
+    "worker-help": "intarsia worker --help",
     "report": "intarsia report model.intarsia -o page.html",
     "compile": "intarsia compile model.onnx",
     "compile-json": "intarsia compile model.onnx --json",

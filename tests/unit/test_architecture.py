@@ -45,6 +45,7 @@ ORDER = (
     "evaluation",
     "report",
     "driver",
+    "remote",
     "interop",
     "onnxruntime",
     "serving",
@@ -79,6 +80,9 @@ FOREIGN = {
     Path("interop/torch_compile.py"): "torch",
     Path("interop/torch_export.py"): "torch",
     Path("onnxruntime/quantization.py"): "onnxruntime",
+    Path("remote/link.py"): "grpc",
+    Path("remote/listening.py"): "grpc",
+    Path("remote/service.py"): "grpc",
     Path("runtime/artifact/signature.py"): "cryptography",
 }
 """Files that are there for what another library's users call, or for an extra; they may import it, once called."""
@@ -338,7 +342,7 @@ def test_every_engine_is_registered_and_has_an_extra() -> None:
     assert {name: type(registry.get(name)).__name__ for name in written} == written
     assert set(PROJECT["optional-dependencies"]) == {
         *(name for name in written if registry.get(name).extra), "compile", "cpu", "torch-compile", "all", "bench",
-        "dev", "docs", "serve", "sign",
+        "dev", "docs", "remote", "serve", "sign",
     }  # fmt: skip
 
 

@@ -60,6 +60,8 @@ ELSEWHERE: Mapping[str, str] = {
     "runtime/cpp/exporting.py::_write": "in a folder for a while",
     "runtime/cpp/exporting.py::write_library": "the same",
     "runtime/artifact/container.py::__init__": "reads, without waiting at a pipe",
+    "remote/file_store.py::put": "what arrived whole is renamed",
+    "remote/listening.py::_made_token": "a draft that only its user reads",
     "runtime/artifact/exported_run.py::saved": "a program of its own without a line of ours, with a draft of its own",
 }
 """Other places that write, as file and function, each with the reason why nothing half-written is ever read there."""

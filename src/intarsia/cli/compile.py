@@ -14,12 +14,16 @@ from intarsia.cli.console import Stopped, began, echo, print_answer, progress_li
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, long_option, search_options, with_options
 from intarsia.cli.tables import print_outcome
+from intarsia.cli.worker_options import worker_options
 from intarsia.errors import ArtifactError, Interrupted, MissingStageError
 from intarsia.files import check_place, replace_file
 
 if TYPE_CHECKING:
     from intarsia.config import CompilationConfig
+    from intarsia.cost.worker.progress import Watcher
     from intarsia.driver import CompileOptions
+    from intarsia.remote.place import WorkerPlace
+    from intarsia.runtime import CompiledModel
 
 SUFFIX = ".intarsia"
 PLAN_SUFFIX = ".plan.yaml"
@@ -30,6 +34,7 @@ PLAN_SUFFIX = ".plan.yaml"
 @click.argument("model", type=FILE)
 @with_options(*search_options)
 @click.option("-o", "--output", metavar="OUT", type=FILE, help=f"The artifact. [default: ./MODEL{SUFFIX}]")
+@with_options(*worker_options)
 @json_option
 @long_option
 def compile_(
@@ -38,21 +43,44 @@ def compile_(
     output: Path | None,
     as_json: bool,
     verbose: bool,
+    place: WorkerPlace | None,
     **options: Unpack[CompileOptions],
 ) -> None:
     """Measure which engine is best for which part of MODEL, and write the artifact that runs it."""
     out = _destination(model, output)
-    from intarsia.driver import compile
-
     with _best_kept(out), _plan_kept(out.with_suffix(PLAN_SUFFIX)), progress_line() as progress:
         options["partition"] = options["partition"] or ("manual" if options["plan"] else "collage")
-        compiled = compile(model, target, progress=progress, began=began(), **options)
+        compiled = _compiled(model, target, place, progress, options)
     with compiled:
         compiled.save(out)
         report = {**compiled.report, "artifact": str(out)}
     print_answer(report, partial(print_outcome, verbose=verbose), as_json=as_json)
     if not as_json:
         echo(f"\nwrote {out}")
+
+
+def _compiled(
+    model: Path,
+    target: CompilationConfig | None,
+    place: WorkerPlace | None,
+    progress: Watcher,
+    options: CompileOptions,
+) -> CompiledModel:
+    """The model, compiled here, or by the worker that ``--on`` or the runtime names."""
+    from intarsia.config.drives import is_worker
+
+    named = target if target is not None and is_worker(target.runtime) else None
+    if place is None and named is None:
+        from intarsia.driver import compile
+
+        return compile(model, target, progress=progress, began=began(), **options)
+    if place is not None and named is not None:
+        raise click.UsageError(f"--on names a worker, and so does the runtime {str(named.runtime)!r}; leave one out")
+    from intarsia.remote import verbs
+
+    if place is not None:
+        return verbs.compile_on(place, model, target, progress=progress, **options)
+    return verbs.compile(model, target, progress=progress, **options)
 
 
 @contextmanager

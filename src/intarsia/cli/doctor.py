@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import print_json, print_table, print_text
+from intarsia.cli.console import echo, print_json, print_table, print_text
 from intarsia.cli.machine import complete_target
-from intarsia.cli.options import json_option, verbose_option
+from intarsia.cli.options import json_option, verbose_option, with_options
+from intarsia.cli.worker_options import worker_options
 from intarsia.errors import BackendUnavailableError
-from intarsia.target import Target
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
-    from intarsia.backends.contract import Availability
+    from intarsia.remote.place import WorkerPlace
 
 
 @click.command(short_help="Show which engines are usable.")
@@ -27,61 +26,37 @@ if TYPE_CHECKING:
     shell_complete=complete_target,
     help="Look at the engines of these targets, in the interpreters they name.",
 )
+@with_options(*worker_options)
 @json_option
 @verbose_option
 @click.pass_context
-def doctor(context: click.Context, target: str | None, as_json: bool) -> None:
+def doctor(context: click.Context, target: str | None, as_json: bool, place: WorkerPlace | None) -> None:
     """Show which engines are usable here, on which devices, and how to fix what is not.
 
     With --target those are shown that serve it, and whether they compile for it here. Exits with 3 if none but the
     reference does. The hardware itself is shown by devices.
     """
-    from intarsia.backends.registry import devices, names, probe, unsupported_names
-    from intarsia.runtime import this_machine
+    from intarsia.planning.inventory import doctor_report, is_reference
 
-    if target is None:
-        asked = [(name, probe(name)) for name in (*names(), *unsupported_names())]
+    if place is None:
+        report: Mapping[str, Any] = doctor_report(target)
     else:
-        asked = list(_serving(target))
-    engines = [{"name": name} | asdict(found) | {"devices": list(devices(name))} for name, found in asked]
-    is_usable = any(engine["usable"] and not _is_reference(engine["name"]) for engine in engines)
-    machine = this_machine()
+        from intarsia.remote.client import Worker
+
+        with Worker(place) as worker:
+            report = worker.doctor(target)
+    engines, machine = report["engines"], report["machine"]
+    is_usable = any(engine["usable"] and not is_reference(engine["name"]) for engine in engines)
     if as_json:
-        facts = {"architecture": machine.architecture, "cpu": machine.cpu, "cores": machine.cores}
-        print_json({"machine": facts | {"isa": list(machine.isa)}, "engines": engines})
+        print_json(report)
     else:
-        click.echo(f"{machine.cpu}, {machine.architecture}, {counted(machine.cores, 'thread')} for us\n")
+        echo(f"{machine['cpu']}, {machine['architecture']}, {counted(machine['cores'], 'thread')} for us\n")
         if engines:
             print_table(("engine", "usable", "version", "runs on", ""), [_row(engine) for engine in engines])
         if target is not None:
             print_text(f"\n{_conclusion(target, engines, is_usable=is_usable)}")
     if not is_usable:
         context.exit(BackendUnavailableError.exit_code)
-
-
-def _serving(text: str) -> Iterator[tuple[str, Availability]]:
-    """The engines that targets name or that serve the devices they name, and whether each compiles for them here."""
-    from intarsia.backends.contract import Availability
-    from intarsia.backends.registry import engine_of, names, probe, unsupported_names
-    from intarsia.config import CompilationConfig, engines
-    from intarsia.planning.engine_set import absence, no_backend_there
-
-    seen = set()
-    for target in CompilationConfig.of(text).flatten():
-        is_named = target.kind.is_engine
-        serving = (target,) if is_named else engines(CompilationConfig.of([target]), names(), stand_ins=True)
-        for each in serving:
-            if not isinstance(each, Target) or not each.kind.is_engine:
-                continue  # the device itself, which no engine serves
-            name = engine_of(each)
-            if name in seen:
-                continue
-            seen.add(name)
-            is_driven = each.kind.name in (*names(), *unsupported_names())
-            found = probe(name) if is_driven else Availability(usable=False, reason=absence(each))
-            lack = absence(each) if found.usable else no_backend_there(each)
-            unusable = Availability(usable=False, version=found.version, devices=found.devices, reason=lack)
-            yield name, found if lack is None else unusable
 
 
 def _conclusion(text: str, engines: Sequence[dict[str, Any]], *, is_usable: bool) -> str:
@@ -102,14 +77,6 @@ def _conclusion(text: str, engines: Sequence[dict[str, Any]], *, is_usable: bool
     command = f"intarsia compile MODEL --target {shlex.quote(text)}"
     plan = f"{advice} by '{command}' how the model would be divided by priority alone"
     return f"{looked}\nnothing here compiles for it. {plan}"
-
-
-def _is_reference(name: str) -> bool:
-    from intarsia.backends.registry import AWAY
-    from intarsia.target import KINDS
-
-    name = name.partition(AWAY)[0]
-    return name in KINDS and KINDS[name].is_reference
 
 
 def _row(engine: dict[str, Any]) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from intarsia.cli.streams import UNREAD, UnreadError, keep_stdout_clean
 from intarsia.cli.targets import targets
 from intarsia.cli.tune import tune
 from intarsia.cli.verify import verify
+from intarsia.cli.worker import worker
 from intarsia.cost.worker.deadline import process_age
 from intarsia.errors import BackendError, DiskError, IntarsiaError, Interrupted
 from intarsia.files import is_of_disk
@@ -41,7 +42,7 @@ UNEXPECTED = 1
 GROUPS = {
     "A model": ("compile", "compare", "tune"),
     "An artifact": ("run", "serve", "bench", "verify", "explain", "report", "export", "sign", "keygen"),
-    "This machine": ("devices", "doctor", "targets", "config"),
+    "This machine": ("devices", "doctor", "targets", "config", "worker"),
 }
 """What the verbs are about, as ``--help`` lists them; any other comes last."""
 _COLUMN = 10
@@ -93,7 +94,7 @@ def cli(context: click.Context) -> None:
 for _verb in (
     *(compile_, compare, tune),
     *(run, serve, bench, verify, explain, report, export, sign, keygen),
-    *(devices, doctor, targets, config, completion),
+    *(devices, doctor, targets, config, worker, completion),
 ):
     cli.add_command(_verb)
 

@@ -11,8 +11,9 @@ import click
 
 from intarsia.cli.console import print_answer, print_table
 from intarsia.cli.feeds import read_feeds
-from intarsia.cli.options import ARRAY, FILE, json_option, verbose_option
+from intarsia.cli.options import ARRAY, FILE, json_option, verbose_option, with_options
 from intarsia.cli.trust import trust_options
+from intarsia.cli.worker_options import worker_options
 from intarsia.files import make_folder, save_array
 from intarsia.report.reasons import ms
 from intarsia.wording import counted
@@ -20,6 +21,7 @@ from intarsia.wording import counted
 if TYPE_CHECKING:
     import numpy as np
 
+    from intarsia.remote.place import WorkerPlace
     from intarsia.runtime import CompiledModel
     from intarsia.runtime.artifact.trust import Trust
 
@@ -32,6 +34,7 @@ RANDOM_SEED = 0
 @click.option("--random", is_flag=True, help="Seeded random values for the inputs not given.")
 @click.option("--profile", is_flag=True, help="Also time each partition.")
 @click.option("--output", metavar="DIR", type=FILE, help="Write each output as DIR/NAME.npy.")
+@with_options(*worker_options)
 @trust_options
 @json_option
 @verbose_option
@@ -43,11 +46,10 @@ def run(
     output: Path | None,
     as_json: bool,
     trust: Trust,
+    place: WorkerPlace | None,
 ) -> None:
     """Run ARTIFACT once and show its outputs."""
-    from intarsia.runtime import Artifact, CompiledModel
-
-    with CompiledModel(Artifact(artifact, trust)) as model:
+    with _opened(artifact, trust, place) as model:
         model.load()
         feeds = _feeds(model, dict(inputs), random)
         results = model(feeds)
@@ -60,6 +62,18 @@ def run(
                 for part, taken in zip(model.plan.partitions, model.profile(feeds), strict=True)
             ]
     print_answer(report, _print, as_json=as_json)
+
+
+def _opened(artifact: Path, trust: Trust, place: WorkerPlace | None) -> CompiledModel:
+    """The artifact, to be loaded here or by a worker. That runs it as its own user, whoever signed it."""
+    from intarsia.runtime import Artifact, CompiledModel
+
+    opened = Artifact(artifact, trust)
+    if place is None:
+        return CompiledModel(opened)
+    from intarsia.remote.verbs import load_on
+
+    return load_on(place, artifact)
 
 
 def _feeds(model: CompiledModel, files: Mapping[str, Path], random: bool) -> dict[str, np.ndarray]:

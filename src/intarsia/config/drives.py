@@ -5,17 +5,19 @@ Each is a spec of one kind and its options, without tags and without parts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
 from intarsia.errors import SpecError
-from intarsia.spec import Kind, Level, Option, Registry, Spec, read, schema
-from intarsia.spec.schema import choice, flag, power_of_two, text, whole
+from intarsia.spec import Float, Kind, Level, Option, Registry, Spec, read, schema
+from intarsia.spec.schema import Options, choice, find_no_fault, flag, power_of_two, text, whole
 from intarsia.spec.types import Value
 from intarsia.target import LEVELS, TAGS
 from intarsia.target.aliases import ELSEWHERE
 
+Check = Callable[[Options], Iterable[tuple[str, str]]]
+"""Yields an option's name and what is wrong with it."""
 _AOT = (
     flag("link-params", "put the weights into the generated code", default=True),
     flag("unpacked-api", "pass each argument by itself, not in one array"),
@@ -27,11 +29,34 @@ _AOT = (
 _GRAPH = (flag("link-params", "put the weights into the generated code", default=False),)
 _PIPELINE = (whole("depth", "requests in flight at one time, at most", minimum=1, unit="requests"),)
 _SYSTEM_LIB = (flag("system-lib", "link the operators into one library found by their names"),)
-_RPC = (text("address", "where it listens, as HOST:PORT"),)
+_RPC = (
+    text("address", "where it listens, as HOST:PORT"),
+    text("token-file", "the file that holds the token which it wants"),
+    text("tls-ca", "the file of the certificate that its own must go back to; without, the link is not encrypted"),
+    Option(
+        name="timeout",
+        type=Float(),
+        meaning="how long an answer may take, or a lost link; 30 if left out",
+        unit="s",
+    ),
+)
+REMOTE: Final = "rpc"
+"""The runtime of a worker: of one that listens somewhere, or without an address of processes on this machine."""
+_LONGEST_S: Final = 86400.0
 
 
-def _kind(name: str, meaning: str, options: tuple[Option, ...] = ()) -> tuple[str, Kind]:
-    return name, Kind(name=name, meaning=meaning, options=schema(options))
+def _faults_of_rpc(options: Options) -> Iterator[tuple[str, str]]:
+    seconds = options.get("timeout", 1.0)
+    if not 0 < seconds <= _LONGEST_S:
+        yield "timeout", f"give seconds above 0, up to {_LONGEST_S:.0f}, which is a day"
+    if "address" not in options:
+        for name in ("token-file", "tls-ca", "timeout"):
+            if name in options:
+                yield name, "it is of a worker that listens somewhere; state its address too"
+
+
+def _kind(name: str, meaning: str, options: tuple[Option, ...] = (), check: Check = find_no_fault) -> tuple[str, Kind]:
+    return name, Kind(name=name, meaning=meaning, options=schema(options), check=check)
 
 
 EXECUTORS: Registry[Kind] = Registry(
@@ -54,7 +79,7 @@ RUNTIMES: Registry[Kind] = Registry(
             _kind("python", "this package, in a Python process"),
             _kind("cpp", "a C++ process with an operating system", _SYSTEM_LIB),
             _kind("crt", "bare-metal C, without an operating system", _SYSTEM_LIB),
-            _kind("rpc", "a worker on another machine", _RPC),
+            _kind(REMOTE, "a worker on another machine", _RPC, _faults_of_rpc),
         )
     ),
 )
@@ -128,6 +153,11 @@ class Runtime(Drive):
     """
 
     __slots__ = ()
+
+
+def is_worker(runtime: Runtime) -> bool:
+    """Whether it is a worker that listens somewhere."""
+    return runtime.kind.name == REMOTE and "address" in runtime.options
 
 
 def elsewhere(kinds: Mapping[str, Kind], others: Mapping[str, Mapping[str, Kind]]) -> Mapping[str, str]:

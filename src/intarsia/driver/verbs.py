@@ -43,30 +43,7 @@ def compile(
 ) -> CompiledModel:
     """Find, by measuring, which engine should run which part of the model here, and build it.
 
-    Args:
-        model: Path of an ONNX file, its bytes, or a loaded model.
-        target: Anything `CompilationConfig.of` takes; the configuration that the model carries, else every usable
-            engine, if left out.
-        settings: How it is compiled.
-        progress: Told of every step.
-        began: When the budget began, by ``time.monotonic``; with the call if left out.
-        **options: Settings as keywords, as ``budget=20, max_error=1e-2``; see `CompileSettings` for each. They take
-            the place of the same ones in ``settings``.
-
-    Returns:
-        The model, verified against the reference; ``.report`` holds what was measured. Its graph carries the
-        configuration and the constraints.
-
-    Raises:
-        InputError: The model, target, constraints, plan or a setting is wrong.
-        MissingStageError: The machine was planned for, but nothing here compiles for it; the error holds the plan.
-        BackendError: The plan that was asked for failed, or no engine can run the model.
-        MismatchError: The plan that was asked for answers wrongly; with ``strict`` also if nothing could be shown to
-            be right.
-        DiskError: The disk of the record store, of temporary files or of the cache is full.
-        MemoryLimitError: Every plan needs more than ``max_memory``; the error names the one that needs least.
-        Interrupted: By Ctrl-C: a ``KeyboardInterrupt`` that holds the best plan so far, if there is one. A second one
-            while that is built ends at once.
+    Takes, returns and raises what `intarsia.compile` does, which besides reaches workers on other machines.
     """
     stated = settings_of("compile()", settings, options)
     deadline = Deadline(stated.budget, began)

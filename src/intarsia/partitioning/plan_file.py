@@ -91,9 +91,35 @@ def dump_plan(
         **({} if settings.max_error is None else {"max_error": settings.max_error}),
         "partitions": [partition_rows(partition, devices) for partition in partitioning.partitions],
     }
-    # Node ids may be long; a folded line would be hard to move about.
-    text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100_000)
-    return _HEADER + "".join(f"# {note}\n" for note in notes) + text
+    return _HEADER + "".join(f"# {note}\n" for note in notes) + _yaml(document)
+
+
+def dump_plan_file(plan: PlanFile) -> str:
+    """The text that `parse_plan` reads as this plan, which may leave settings open."""
+    spin, pipeline = plan.spin, plan.pipeline
+    stated = {
+        "model": plan.model,
+        "threads": plan.threads,
+        "spin": None if spin is None else spin.value,
+        "embed": plan.embed,
+        "parallel": plan.parallel,
+        "pipeline": None if pipeline is None else pipeline.facts(),
+        "max_error": plan.max_error,
+    }
+    rows = [partition_rows(partition, plan.devices or None) for partition in plan.partitions]
+    return _yaml(
+        {
+            "version": VERSION,
+            **{name: value for name, value in stated.items() if value is not None},
+            "partitions": rows,
+        }
+    )
+
+
+def _yaml(document: Mapping[str, object]) -> str:
+    """Node ids may be long; a folded line would be hard to move about."""
+    text: str = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True, width=100_000)
+    return text
 
 
 def parse_bodies(text: str) -> tuple[BodyPlan, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig
+from intarsia.config.drives import REMOTE, Runtime
 from intarsia.devices import DevicePlan, serves
 from intarsia.partitioning import Partitioning, PlanFile
 from intarsia.planning.engine_set import (
@@ -38,7 +39,7 @@ RUNTIMES = ("python", NATIVE)
 """Those that are built for here, beside `BARE`."""
 BARE = "crt"
 """The runtime of what that executor writes."""
-RUNNING = (*EXECUTORS, AHEAD, *RUNTIMES, BARE)
+RUNNING = (*EXECUTORS, AHEAD, *RUNTIMES, BARE, REMOTE)
 """Every executor and runtime that there is a stage for."""
 _LINKED = "link-params"
 """The option of executors that only code obeys."""
@@ -120,10 +121,7 @@ def _missing_in_process(config: CompilationConfig) -> Iterator[str]:
         )
     if not obeys(runtime.kind.name, _ONE_LIBRARY) and runtime.options.get(_ONE_LIBRARY):
         yield f"no stage links operators into one library, as the runtime {str(runtime)!r} asks"
-    if runtime.kind.name == BARE:
-        yield f"only the executor {AHEAD} builds for the runtime {str(runtime)!r}; state it"
-    elif runtime.kind.name not in RUNTIMES:
-        yield f"no stage builds for the runtime {str(runtime)!r} yet; {', '.join((*RUNTIMES, BARE))} run"
+    yield from _missing_runtime(runtime)
     for target in config.targets:
         stated = [f"-{name}" for name in _LAID_OUT if isinstance(target, Target) and name in target.options]
         if stated:
@@ -131,6 +129,29 @@ def _missing_in_process(config: CompilationConfig) -> Iterator[str]:
                 f"{target}: {', '.join(stated)} is of programs that are written as C; state --executor {AHEAD} and "
                 f"--runtime {BARE}, or leave it out"
             )
+
+
+def _missing_runtime(runtime: Runtime) -> Iterator[str]:
+    if runtime.kind.name == BARE:
+        yield f"only the executor {AHEAD} builds for the runtime {str(runtime)!r}; state it"
+    elif runtime.kind.name == REMOTE:
+        yield from _missing_far(runtime)
+    elif runtime.kind.name not in RUNTIMES:
+        yield f"no stage builds for the runtime {str(runtime)!r} yet; {', '.join((*RUNTIMES, BARE))} run"
+
+
+def _missing_far(runtime: Runtime) -> Iterator[str]:
+    """Why a worker does not do: one that listens somewhere gets whole models, before anything is planned here."""
+    if "address" in runtime.options:
+        yield (
+            f"the runtime {str(runtime)!r} is a worker elsewhere, which compiles a model as a whole: state it in the "
+            "target of intarsia.compile or intarsia compile, and nowhere else"
+        )
+    else:
+        yield (
+            f"the runtime {str(runtime)!r} has no address: state -address=HOST:PORT of a worker (intarsia worker); "
+            "without one, it is for a nested configuration"
+        )
 
 
 def is_cpu(device: VirtualDevice) -> bool:

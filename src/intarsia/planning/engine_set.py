@@ -17,6 +17,7 @@ from intarsia.backends.contract.source import WritesDeviceCode, WritesPrograms, 
 from intarsia.backends.described import described_capability
 from intarsia.backends.unsupported import need_of
 from intarsia.config import CompilationConfig, NestedEngine, engines, target_of
+from intarsia.config.drives import REMOTE
 from intarsia.devices import DevicePlan
 from intarsia.errors import BackendUnavailableError, ConfigError
 from intarsia.graph import Graph
@@ -32,7 +33,6 @@ Absence = Callable[[Target], str | None]
 """Why nothing here can compile for a target; ``None`` if something can."""
 _CUSTOM_OPS = "custom-ops"
 _PYTHON = "python"
-_REMOTE = "rpc"
 _NO_SOURCE = "{} writes no C code, which the executor aot makes one program of"
 
 
@@ -112,7 +112,7 @@ def with_custom_ops(engines: Iterable[Engine], libraries: tuple[str, ...]) -> tu
 
 def is_in_process(config: CompilationConfig) -> bool:
     """Whether the engines of a nested configuration are to run in processes of their own on this machine."""
-    return config.runtime.kind.name == _REMOTE and "address" not in config.runtime.options
+    return config.runtime.kind.name == REMOTE and "address" not in config.runtime.options
 
 
 def with_processes(engines: Iterable[Engine], *, apart: bool = False) -> tuple[Engine, ...]:

@@ -25,7 +25,7 @@ from tests.cli_fakes import Fakes, invoke
 
 VERBS = (
     *("bench", "compare", "compile", "completion", "config", "devices", "doctor", "explain", "export"),
-    *("keygen", "report", "run", "serve", "sign", "targets", "tune", "verify"),
+    *("keygen", "report", "run", "serve", "sign", "targets", "tune", "verify", "worker"),
 )
 
 

@@ -46,7 +46,7 @@ def tell(engine: str) -> None:
 
 def serve(engine: str, descriptor: int) -> None:
     """Answer what comes over a socket."""
-    _end_with_parent()
+    end_with_parent()
     with socket.socket(fileno=descriptor) as wire:
         server = _Server(registry.get(engine))
         while True:
@@ -59,7 +59,7 @@ def serve(engine: str, descriptor: int) -> None:
                 server.answer(wire, [SharedBlock.received(each) for each in descriptors])
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Have the kernel end this process as soon as nobody can write to its standard input any more.
 
     So it dies even while an engine hangs in foreign code. `PR_SET_PDEATHSIG` would end it with the parent's *thread*.

@@ -8,14 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import onnx
+import onnx_ir as ir
 import xxhash
+from google.protobuf.message import EncodeError
 
 from intarsia.errors import ModelError
 from intarsia.graph.build import all_graphs
 from intarsia.graph.dtypes import dtype_name
 from intarsia.graph.inference import INFERENCE_ERRORS
 from intarsia.graph.reading.external import external_file, model_folders
-from intarsia.graph.reading.read import parsed_model
+from intarsia.graph.reading.read import ModelSource, parsed_model
+
+_IN_MEMORY = "model.onnx"
+"""What a model is called that is in no file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +78,35 @@ def interface_of(source: str | os.PathLike[str] | bytes) -> Interface:
         version=proto.model_version,
         metadata={entry.key: entry.value for entry in proto.metadata_props},
     )
+
+
+def files_of(source: ModelSource) -> Mapping[str, Path | bytes]:
+    """The files of a model, the model first, each by its path in the model's folder; what is only in memory as bytes.
+
+    Raises:
+        ModelError: It is no model, a file is missing, or what is in memory is too large for one file.
+    """
+    if isinstance(source, onnx.ModelProto | ir.Model):
+        return {_IN_MEMORY: _serialised(source)}
+    proto, content, folder = parsed_model(source)
+    if folder is None or isinstance(source, bytes):
+        return {_IN_MEMORY: content}
+    path = Path(source)
+    places = sorted(set(_external(proto.graph)))
+    return {path.name: path, **{place: external_file(place, model_folders(path), str(path)) for place in places}}
+
+
+def _serialised(model: onnx.ModelProto | ir.Model) -> bytes:
+    try:
+        proto = (
+            model if isinstance(model, onnx.ModelProto) else ir.to_proto(ir.external_data.load_to_model(model.clone()))
+        )
+        content: bytes = proto.SerializeToString()
+    except (EncodeError, ValueError, OSError) as error:
+        raise ModelError(
+            f"the model in memory cannot be written as one file ({error}); save it, and name the file"
+        ) from error
+    return content
 
 
 def digest_of(source: str | os.PathLike[str] | bytes) -> str:
