@@ -62,6 +62,22 @@ def test_more_than_it_takes_is_refused_with_a_time_to_come_again(
     assert f'intarsia_refusals_total{{model="net",why="queue"}} {float(refused)}' in text
 
 
+@pytest.mark.large
+def test_minutes_of_more_than_it_takes_leave_memory_as_it_was(file: Path, answers: Mapping[Path, np.ndarray]) -> None:
+    seen_mb = []
+    with serving(str(file), "--queue", "4") as running:
+        process = psutil.Process(running.process.pid)
+        with asking(running, X, list(answers.values()), web=8, calls=8) as load_:
+            for _ in range(10):
+                load_.await_ends(OK, 5000)
+                seen_mb.append(process.memory_info().rss / 2**20)
+        assert not running.events("failed")
+    assert set(load_.ends) <= {OK, "503", "RESOURCE_EXHAUSTED"}
+    assert load_.ends["503"] > 0
+    assert load_.ends["RESOURCE_EXHAUSTED"] > 0
+    assert seen_mb[-1] < 1.05 * seen_mb[1], seen_mb
+
+
 def test_sigterm_answers_what_was_admitted_and_refuses_the_rest(file: Path, answers: Mapping[Path, np.ndarray]) -> None:
     with (
         serving(str(file), "--log-requests", "--instances", "2") as running,

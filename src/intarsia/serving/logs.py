@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TextIO
 
 from intarsia.errors import IntarsiaError
 
@@ -46,17 +47,31 @@ class JsonLine(logging.Formatter):
 
 @contextmanager
 def json_lines() -> Iterator[None]:
-    """Whatever is logged inside goes to stderr as lines of JSON."""
+    """Whatever is logged or warned of inside goes to stderr as lines of JSON."""
     root = logging.getLogger()
     before, level = root.handlers[:], root.level
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLine())
     root.handlers[:] = [handler]
+    shown, warnings.showwarning = warnings.showwarning, _log_warning
     if level <= logging.WARNING:  # else nothing but errors is asked for
         _LOGGER.setLevel(logging.INFO)
     try:
         yield
     finally:
+        warnings.showwarning = shown
         root.handlers[:] = before
         root.setLevel(level)
         _LOGGER.setLevel(logging.NOTSET)
+
+
+def _log_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    del category, filename, lineno, file, line  # where in our code a warning arose is nothing to the user
+    _LOGGER.warning("warning", extra={_FACTS: {"warning": str(message)}})
