@@ -13,7 +13,7 @@ MORE := .venv-more
 MORE_STAMP := $(MORE)/.installed
 DIST := dist
 
-.PHONY: help demo test more large check lint types unit proto docs dist engines bench vulkan opencl browser boards clean
+.PHONY: help demo test more large check lint types unit proto docs dist engines bench vulkan opencl browser boards postgres clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -22,7 +22,7 @@ help: ## list the targets
 demo: $(STAMP) ## compile a real network over all engines and print the table (at most 5 minutes)
 	$(BIN)/python -m benchmarks.demo
 
-test: $(STAMP) vulkan browser boards ## run every test: unit, conformance on the real engines, whole networks (at most 15 minutes)
+test: $(STAMP) vulkan browser boards postgres ## run every test: unit, conformance on the real engines, whole networks (at most 15 minutes)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 	$(MAKE) more
 
@@ -119,6 +119,16 @@ boards:
 			qemu-system-arm qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu \
 			libc6-dev-riscv64-cross gcc-arm-linux-gnueabihf libc6-dev-armhf-cross' </dev/null >/dev/null 2>&1 || \
 		echo "they cannot be installed here; the tests that want them skip"; }
+
+# PostgreSQL, for the tests of a record store in one, which start a server of their own: as root on Debian, where it is
+# not there yet. Elsewhere those tests skip, and say what to install.
+postgres:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || [ "$$(id -u)" != 0 ] || \
+		! command -v apt-get >/dev/null || { \
+		echo "installing PostgreSQL"; \
+		timeout 600 sh -c 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+			--no-install-recommends postgresql' </dev/null >/dev/null 2>&1 || \
+		echo "it cannot be installed here; the tests that want it skip"; }
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) $(MORE) build dist .hypothesis .mypy_cache .ruff_cache .pytest_cache .demo

@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.postgres import Cluster
 
 settings.register_profile("intarsia", deadline=None, print_blob=True)
 settings.load_profile("intarsia")
@@ -36,6 +41,24 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("TMPDIR", str(temporary))
         patch.setattr(tempfile, "tempdir", str(temporary))  # what this process has already looked up
         yield
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A server of PostgreSQL."""
+    from tests.postgres import running
+
+    with running() as made:
+        yield made
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """What names an empty record store, in each kind of database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "r.sqlite")
+    server: Cluster = request.getfixturevalue("cluster")
+    return server.url(server.schema())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
+from intarsia.cost.records.database import COLUMNS
 from intarsia.cost.records.outcomes import Kind, checked_outcome
-from intarsia.cost.records.store_file import COLUMNS
 from intarsia.cost.timing.verdict import CONTROL_NAME, Verdict
 from intarsia.errors import IntarsiaError
 from intarsia.search.collage import search_cache

@@ -77,6 +77,8 @@ SERVING = _packages(PROJECT["optional-dependencies"]["serve"])
 """What the folder `serving` may import, at load too: only the verb `serve` loads it, and only when it is called."""
 
 FOREIGN = {
+    Path("cost/records/postgres.py"): "psycopg",
+    Path("cost/records/postgres_connection.py"): "psycopg",
     Path("interop/torch_compile.py"): "torch",
     Path("interop/torch_export.py"): "torch",
     Path("onnxruntime/quantization.py"): "onnxruntime",

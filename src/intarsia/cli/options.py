@@ -42,6 +42,16 @@ class File(click.Path):
         return super().convert(value, param, ctx)
 
 
+class StorePlace(File):
+    """Where a record store is: a path, or the URL of a database as a text."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path or the URL."""
+        from intarsia.cost.records.store_url import url_of
+
+        return url_of(value) or super().convert(value, param, ctx)
+
+
 class Seconds(click.FloatRange):
     """A time that something may take: from 0 on, finite, and no more than a year."""
 
@@ -176,7 +186,11 @@ long_option = click.option(
     "--verbose", is_flag=True, help="Print the long lists too; say more on stderr, and show the traceback of an error."
 )
 store_option = click.option(
-    "--store", metavar="FILE", type=FILE, help="Record store of measurements. [default: one in the user's cache folder]"
+    "--store",
+    metavar="FILE|URL",
+    type=StorePlace(),
+    help="Record store of measurements: a file, or postgresql://USER@HOST/DATABASE. [default: a file in the user's "
+    "cache folder]",
 )
 seed_option = click.option(
     "--seed", metavar="N", type=SEED, default=0, show_default=True, help="For inputs and search."

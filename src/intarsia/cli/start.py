@@ -13,6 +13,10 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)
     _fill_descriptors()
+    if any("postgres" in argument for argument in sys.argv):  # what has nothing to hide need not load this
+        from intarsia.cli.passwords import hide_passwords
+
+        hide_passwords()
     from intarsia.errors import BackendUnavailableError
     from intarsia.extras import compiling
 

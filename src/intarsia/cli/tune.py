@@ -78,8 +78,8 @@ def tune(
 
     wanted = _all_of([parse_where(each).holds for each in conditions])
     records = open_store(options["store"])
-    options["store"] = records.path
-    report: Json = {"store": str(records.path)}
+    options["store"] = options["store"] or records.place
+    report: Json = {"store": records.place}
     if clear:
         report["removed"] = _cleared(records, models, asks=not yes)
     if source is not None:
@@ -104,7 +104,7 @@ def _cleared(records: Store, models: Sequence[Path], *, asks: bool) -> int:
     if models:
         what = f"the records made for {', '.join(map(str, models))}"
     if asks and sys.stdin.isatty():
-        click.confirm(f"remove {what} from {records.path}?", abort=True, err=True)
+        click.confirm(f"remove {what} from {records.place}?", abort=True, err=True)
     # Records from a file know a model by its name alone.
     return records.clear([name for model in models for name in (str(model.resolve()), model.name)] if models else None)
 

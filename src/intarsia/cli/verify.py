@@ -53,7 +53,7 @@ def verify(
     inputs: tuple[tuple[str, Path], ...],
     seeds: tuple[int, ...],
     output: Path | None,
-    store: Path | None,
+    store: Path | str | None,
     as_json: bool,
     trust: Trust,
 ) -> None:
@@ -84,7 +84,7 @@ def verify(
     context.exit(MismatchError.exit_code if not is_right else SLOWER if is_slower and written is None else 0)
 
 
-def _fall_back(opened: Artifact, single: str, output: Path, store: Path | None, progress: Watcher) -> None:
+def _fall_back(opened: Artifact, single: str, output: Path, store: Path | str | None, progress: Watcher) -> None:
     """Compile the model that the artifact holds for that engine alone."""
     from intarsia.driver import compile
 

@@ -13,6 +13,7 @@ from intarsia import numbers
 from intarsia.config import CompilationConfig, SearchSettings
 from intarsia.config.metadata import refuse_unstated
 from intarsia.config.settings import Limit
+from intarsia.cost.records.store_url import url_of
 from intarsia.devices import Constraint, read_constraints
 from intarsia.errors import ConfigError, PlanError, SpecError
 from intarsia.graph.bind import Shapes, stated_shapes
@@ -70,7 +71,8 @@ class CompileSettings:
         budget: Seconds that all of it may take, from the call to the artifact. Where reading the model, computing its
             reference and compiling it with one engine take longer, ``progress`` is told at once how long it will be,
             at the stage ``time``. Time that another compile is waited for does not count.
-        store: The file of the record store; one in the user's cache folder if left out.
+        store: The file of the record store, or the URL of a database of PostgreSQL that holds it, as
+            ``"postgresql://USER@HOST/DATABASE"``; a file in the user's cache folder if left out.
         shapes: Values for symbolic dimensions, by dimension name, or whole shapes by input name. A range of values,
             as ``"1..512"``, leaves the dimension open: it implies the executor ``vm``, and each bucket of the range
             gets a plan of its own and its share of the budget.
@@ -122,7 +124,8 @@ class CompileSettings:
         for name, others in (("store", ()), ("plan", (PlanFile,)), ("constraints", (Iterable,))):
             value = getattr(self, name)
             if value is not None and not isinstance(value, (str, os.PathLike, *others)):
-                raise ConfigError(f"{name}={shown(value)}: give the path of a file")
+                url = " or the URL of a database" if name == "store" else ""
+                raise ConfigError(f"{name}={shown(value)}: give the path of a file{url}")
         max_memory = None if self.max_memory is None else _bytes(self.max_memory)
         checked: dict[str, object] = {
             "budget": numbers.seconds(self.budget),
@@ -132,6 +135,7 @@ class CompileSettings:
             "max_error": None if self.max_error is None else numbers.share(self.max_error),
             "shapes": stated_shapes(self.shapes or {}) or None,
             "custom_ops": _libraries(self.custom_ops),
+            "store": None if self.store is None else url_of(self.store) or self.store,
         }
         if not isinstance(self.constraints, str | os.PathLike | None):
             checked["constraints"] = tuple(self.constraints)

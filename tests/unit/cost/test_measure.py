@@ -246,7 +246,9 @@ def test_a_real_crash_comes_back_from_the_store(graph: Graph, saved: Path, tmp_p
 def moody(graph: Graph, store: Store, timeout_s: float = 300.0) -> tuple[Measurer, Outcome]:
     """A compile's measurer, and what it finds of an engine whose machine has a mood."""
     partition = Partition(target=Target("moody"), nodes=tuple(node.id for node in graph.nodes))
-    folder = Path(tempfile.mkdtemp(dir=store.path.parent))  # its own, as every compile has: what compiled is kept there
+    folder = Path(
+        tempfile.mkdtemp(dir=store.folder.parent)
+    )  # its own, as every compile has: what compiled is kept there
     save_graph(graph, folder)
     with Measurer(graph, folder, store, ["moody"], Origin(model=None)) as costs:
         costs.timeout_s = timeout_s

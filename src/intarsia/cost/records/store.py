@@ -1,4 +1,4 @@
-"""The record store: one SQLite file, several writers, every measurement kept with what it depends on.
+"""The record store: one database, several writers, every measurement kept with what it depends on.
 
 What is read is checked (`intarsia.cost.records.outcomes`): a record that is not as it was written is none, and makes
 way for the next. A store that cannot be read or written any more ends no compile; what it did not take is remembered by
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import sqlite3
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,8 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from intarsia.cost.records import outcomes
+from intarsia.cost.records.database import OTHER, Database, Found, LostError, Row
+from intarsia.cost.records.postgres import Postgres
 from intarsia.cost.records.record import Key
-from intarsia.cost.records.store_file import OTHER, connection, prepare, store_folder, unusable
+from intarsia.cost.records.sqlite import Sqlite
+from intarsia.cost.records.store_url import url_of
 from intarsia.errors import ConfigError
 from intarsia.files import cache_folder, own_cache, temporary_cache
 
@@ -47,7 +49,7 @@ class Record:
     made_at: float
 
     @property
-    def row(self) -> tuple[str, str, str, str, str, float]:
+    def row(self) -> Row:
         """As the table has it."""
         key = Key(facts=self.facts)
         return (key.digest, self.kind, key.text, json.dumps(self.outcome), json.dumps(self.provenance), self.made_at)
@@ -71,9 +73,11 @@ def open_store(named: str | os.PathLike[str] | None = None) -> Store:
 
     Raises:
         ConfigError: The named one cannot be used.
+        DiskError: Its disk is full, or fails.
+        BackendUnavailableError: It is in a database of PostgreSQL, and what speaks with one is not installed.
     """
     if named is not None:
-        return Store(Path(named))
+        return Store(named)
     path = own_cache() / STORE
     try:
         if cache_folder() != path.parent:
@@ -86,7 +90,7 @@ def open_store(named: str | os.PathLike[str] | None = None) -> Store:
             "%s; measurements are kept in %s instead, which may not last; --store, or store= in Python, names another "
             "place",
             str(error).removesuffix(OTHER),
-            store.path,
+            store.place,
         )
     return store
 
@@ -94,21 +98,29 @@ def open_store(named: str | os.PathLike[str] | None = None) -> Store:
 class Store:
     """Looks up and adds records. A record is added in one transaction: it is there whole, or not at all.
 
+    ``named`` is the path of a file of SQLite, or the URL of a database of PostgreSQL, as a text.
+
     Raises:
-        ConfigError: There cannot be a store at this path; or later, what all records are asked of cannot be used.
+        IntarsiaError: There cannot be a store at this place, as `open_store` says; or later, what all records are asked
+            of cannot be used.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path.absolute()  # links to what lies beside it stand in other folders
+    def __init__(self, named: str | os.PathLike[str]) -> None:
+        url = url_of(named)
+        self._database: Database = Sqlite(Path(named)) if url is None else Postgres(url)
         self._unkept: dict[tuple[str, outcomes.Kind], Mapping[str, Any]] = {}
         self._is_lost = False
         self._has_told = False
-        prepare(self.path)
+
+    @property
+    def place(self) -> str:
+        """What messages call it: the path of its file, or its URL without a password."""
+        return self._database.place
 
     @property
     def folder(self) -> Path:
         """Where files that belong to the records lie: reference values, repro scripts, work in progress."""
-        return store_folder(self.path)
+        return self._database.folder
 
     def get(self, key: Key, kind: outcomes.Kind) -> Mapping[str, Any] | None:
         """The outcome of this kind that is recorded for these facts; ``None`` also if the record is damaged."""
@@ -116,9 +128,8 @@ class Store:
         if unkept is not None or self._is_lost:
             return unkept
         try:
-            with connection(self.path) as db:
-                row = db.execute("SELECT kind, outcome FROM record WHERE key=?", (key.digest,)).fetchone()
-        except (sqlite3.Error, OSError) as error:
+            row = self._database.get(key.digest)
+        except LostError as error:
             self._lose(error)
             return None
         if row is None:
@@ -139,9 +150,9 @@ class Store:
         record = Record(kind=kind, facts=key.facts, outcome=outcome, provenance=provenance, made_at=time.time())
         try:
             if not self._is_lost:
-                self._add([record.row])
+                self._database.add([record.row])
                 return
-        except (sqlite3.Error, OSError) as error:
+        except LostError as error:
             self._lose(error)
         self._unkept.setdefault((key.digest, kind), json.loads(json.dumps(outcome)))
 
@@ -152,80 +163,58 @@ class Store:
 
     def add(self, records: Iterable[Record]) -> int:
         """Add records, all in one transaction; how many were not there yet."""
-        with self._told():
-            return self._add([record.row for record in records])
+        with _told():
+            return self._database.add([record.row for record in records])
 
     def records(self) -> Records:
         """All of them."""
-        with self._told(), connection(self.path) as db:
-            query = "SELECT kind, facts, outcome, provenance, made_at FROM record ORDER BY made_at, key"
-            rows = db.execute(query).fetchall()
+        with _told():
+            rows = self._database.rows()
         found = [_record(row) for row in rows]
         records = tuple(each for each in found if each is not None)
         return Records(records=records, damaged=len(rows) - len(records))
 
     def clear(self, models: Collection[str] | None = None) -> int:
         """Remove records; how many. With ``models`` only those that were first made for one of these paths."""
-        with self._told(), connection(self.path) as db:
-            db.execute("BEGIN IMMEDIATE")
-            if models is None:
-                removed = db.execute("DELETE FROM record").rowcount
-            else:
-                query = (
-                    "DELETE FROM record WHERE CASE WHEN json_valid(provenance) "
-                    "THEN json_extract(provenance, '$.model') = ? ELSE 0 END"
-                )
-                removed = sum(db.execute(query, (model,)).rowcount for model in models)
-            db.execute("COMMIT")
-        return removed
+        with _told():
+            return self._database.clear(models)
 
     def count(self) -> int:
         """How many records there are."""
-        with self._told(), connection(self.path) as db:
-            return int(db.execute("SELECT count(*) FROM record").fetchone()[0])
-
-    def _add(self, rows: Iterable[tuple[object, ...]]) -> int:
-        with connection(self.path) as db:
-            db.execute("BEGIN IMMEDIATE")
-            before = db.total_changes
-            db.executemany("INSERT OR IGNORE INTO record VALUES (?,?,?,?,?,?)", rows)
-            added = db.total_changes - before
-            db.execute("COMMIT")
-        return added
+        with _told():
+            return self._database.count()
 
     def _discard(self, key: Key, outcome: object, why: str) -> None:
         """Remove a record, so that the next one for its key is kept; only while it says what is known to be wrong."""
-        log.info("%s: a record is left out: %s", self.path, why)
+        log.info("%s: a record is left out: %s", self.place, why)
         if not self._has_told and not outcomes.is_of_an_earlier_version(why):
             self._has_told = True
-            log.warning("%s: a record that is damaged is made anew (%s)", self.path, why)
+            log.warning("%s: a record that is damaged is made anew (%s)", self.place, why)
         if self._is_lost:
             return
         try:
-            with connection(self.path) as db:
-                # By their bytes: a text and a blob with the same ones are not equal.
-                query = "DELETE FROM record WHERE key=? AND (? IS NULL OR CAST(outcome AS BLOB) IS CAST(? AS BLOB))"
-                db.execute(query, (key.digest, outcome, outcome))
-        except (sqlite3.Error, OSError) as error:
+            self._database.remove(key.digest, outcome)
+        except LostError as error:
             self._lose(error)
 
-    def _lose(self, error: Exception) -> None:
-        """From now on nothing is read from the file or written to it: each try would wait for what does not come."""
+    def _lose(self, error: LostError) -> None:
+        """From now on nothing is read from it or written to it: each try would wait for what does not come."""
         if not self._is_lost:
             log.warning(
-                "%s: the record store cannot be used any more (%s); measurements are not kept", self.path, error
+                "%s: the record store cannot be used any more (%s); measurements are not kept", self.place, error
             )
         self._is_lost = True
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError, OverflowError) as error:
-            raise unusable(self.path, "the record store cannot be used", error) from error
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except LostError as error:
+        raise error.told() from error
 
 
-def _record(row: tuple[Any, ...]) -> Record | None:
+def _record(row: Found) -> Record | None:
     try:
         kind, facts, outcome, provenance, made_at = row
         name = _text(kind).decode()

@@ -12,15 +12,13 @@ from contextlib import closing, contextmanager, suppress
 from itertools import chain, count
 from pathlib import Path
 
+from intarsia.cost.records.database import COLUMNS, OTHER, SCHEMA
 from intarsia.cost.thresholds import PATIENCE
 from intarsia.errors import ConfigError, DiskError, IntarsiaError
 from intarsia.files import is_of_disk, replace_file, scratch
 from intarsia.forks import NO_FORK
 
 log = logging.getLogger(__name__)
-SCHEMA = 1
-OTHER = "; name another with --store"
-COLUMNS = ("key", "kind", "facts", "outcome", "provenance", "made_at")
 _TABLE = """
 CREATE TABLE IF NOT EXISTS record (
     key TEXT PRIMARY KEY,        -- digest of the facts

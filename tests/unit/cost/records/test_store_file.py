@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from intarsia.cost.records import store_file
+from intarsia.cost.records.database import COLUMNS
 from intarsia.cost.records.record import Key
 from intarsia.cost.records.store import Store
 from intarsia.cost.thresholds import PATIENCE
@@ -121,9 +122,9 @@ def test_a_store_that_vanishes_or_breaks_ends_nothing(path: Path, caplog: pytest
 def write(path: Path, column: str, value: object) -> None:
     """Put a value where a hand or a disk could have put it, whatever the table's types."""
     with closing(sqlite3.connect(path)) as db:
-        row = dict(zip(store_file.COLUMNS, db.execute("SELECT * FROM record").fetchone(), strict=True))
+        row = dict(zip(COLUMNS, db.execute("SELECT * FROM record").fetchone(), strict=True))
         db.execute("DROP TABLE record")
-        db.execute(f"CREATE TABLE record ({', '.join(store_file.COLUMNS)}, PRIMARY KEY (key))")
+        db.execute(f"CREATE TABLE record ({', '.join(COLUMNS)}, PRIMARY KEY (key))")
         db.execute("INSERT INTO record VALUES (?,?,?,?,?,?)", tuple((row | {column: value}).values()))
         db.commit()
 

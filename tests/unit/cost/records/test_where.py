@@ -124,9 +124,9 @@ def test_it_is_no_part_of_the_key(tmp_path: Path) -> None:
 
 def test_files_and_stores_of_before_are_read(tmp_path: Path) -> None:
     store = filled(tmp_path / "a.sqlite")
-    with sqlite3.connect(store.path) as db:  # as they were written: with a model alone
+    with sqlite3.connect(store.place) as db:  # as they were written: with a model alone
         db.execute('UPDATE record SET provenance = \'{"model": "/old/net.onnx"}\'')
-    found = Store(store.path).records()
+    found = Store(store.place).records()
     assert (len(found.records), found.damaged) == (3, 0)
     assert {config_of(each) for each in found.records} == {None}
     export_records(store, tmp_path / "new.jsonl")

@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Store:
 
 def test_only_what_the_dead_left_is_removed(store: Store) -> None:
     work = store.folder / "work"
-    holder = [sys.executable, "-c", HOLDER, str(store.path)]
+    holder = [sys.executable, "-c", HOLDER, str(store.place)]
     living = subprocess.Popen(holder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     killed = subprocess.Popen(holder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert living.stdout is not None
