@@ -344,7 +344,7 @@ def test_every_engine_is_registered_and_has_an_extra() -> None:
     assert {name: type(registry.get(name)).__name__ for name in written} == written
     assert set(PROJECT["optional-dependencies"]) == {
         *(name for name in written if registry.get(name).extra), "compile", "cpu", "torch-compile", "all", "bench",
-        "dev", "docs", "remote", "serve", "sign",
+        "dev", "docs", "postgres", "remote", "serve", "sign",
     }  # fmt: skip
 
 

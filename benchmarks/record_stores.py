@@ -1,0 +1,160 @@
+"""How long a look-up and a warm compile take with a thousand records and with a million, in SQLite and in PostgreSQL.
+
+``python -m benchmarks.record_stores [--records N]`` fills stores of both kinds, looks up records in a random order, and
+compiles a network whose times are all in the store, with few and with many records in turns. It writes
+``benchmarks/results/record_stores.json`` and prints the table. It starts a server of PostgreSQL of its own, and wants a
+machine with nothing else on it, 6 GB on the disk and about half an hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+import networks
+from benchmarks import competitors
+from intarsia.cost.records.record import Key
+from intarsia.cost.records.store import Record, Store
+from tests.postgres import Cluster, running
+
+RESULTS = Path(__file__).parent / "results" / "record_stores.json"
+FEW, MANY = 1_000, 1_000_000
+AT_ONCE = 10_000
+LOOK_UPS = 3_000
+COMPILES = 7
+TARGET = "onnxruntime, openvino"
+Json = dict[str, Any]
+
+
+def facts(number: int) -> Json:
+    """Facts of the size that a partition's have."""
+    return {
+        "engines": {"onnxruntime": "1.30.0"},
+        "graph": f"{number:064x}",
+        "machine": f"{number % 50:032x}",
+        "partitions": [["onnxruntime -threads=2", [f"node{number % 97}.{each}" for each in range(20)]]],
+        "settings": {"threads": 2, "spin": "on", "parallel": False, "bound": True},
+    }
+
+
+def made(first: int, last: int) -> Iterator[Record]:
+    """Records as a fleet would have measured them."""
+    for number in range(first, last):
+        outcome = {"samples_ms": [1.0 + each / 7 for each in range(30)], "compile_s": 0.5, "load_s": 0.1, "error": 1e-6}
+        provenance = {"model": f"/models/{number % 1000}.onnx"}
+        yield Record(
+            kind="partition", facts=facts(number), outcome=outcome, provenance=provenance, made_at=1e9 + number
+        )
+
+
+def filled(named: str, count: int) -> Json:
+    """Fill a store, and tell how long that took."""
+    store = Store(named)
+    began = time.perf_counter()
+    for first in range(0, count, AT_ONCE):
+        store.add(made(first, min(count, first + AT_ONCE)))
+    return {"seconds_to_fill": round(time.perf_counter() - began, 1)}
+
+
+def looked_up(named: str, count: int) -> Json:
+    """Milliseconds of a look-up: of what is there, and of what is not."""
+    store, rng = Store(named), random.Random(0)
+    found: Json = {}
+    for what, start in (("hit", 0), ("miss", count)):
+        times = []
+        for _ in range(LOOK_UPS):
+            key = Key(facts=facts(start + rng.randrange(count)))
+            began = time.perf_counter()
+            outcome = store.get(key, "partition")
+            times.append(1e3 * (time.perf_counter() - began))
+            assert (outcome is None) is (what == "miss")
+        found[f"{what}_ms"] = {"median": round(median(times), 3), "p99": round(quantiles(times, n=100)[-1], 3)}
+    return found
+
+
+def compiled(model: Path, named: str, output: Path) -> tuple[float, int]:
+    """Seconds of a compile in a process of its own, and how much it measured."""
+    line = ("compile", model, "--target", TARGET, "--budget", 20, "--store", named, "-o", output, "--json", "-q")
+    began = time.perf_counter()
+    done = subprocess.run([sys.executable, "-m", "intarsia", *map(str, line)], capture_output=True, check=True)
+    return time.perf_counter() - began, int(json.loads(done.stdout)["search"]["measured"])
+
+
+def warm(model: Path, stores: Sequence[str], folder: Path) -> list[list[float]]:
+    """Seconds of warm compiles with each store, in turns."""
+    for named in stores:
+        for _ in range(5):  # a benchmark that decided nothing is run again
+            if not compiled(model, named, folder / "warm.intarsia")[1]:
+                break
+    found: list[list[float]] = [[] for _ in stores]
+    for _ in range(COMPILES):
+        for named, seconds in zip(stores, found, strict=True):
+            took, measured = compiled(model, named, folder / "warm.intarsia")
+            if not measured:
+                seconds.append(took)
+    return found
+
+
+def places(folder: Path, server: Cluster) -> dict[str, list[str]]:
+    """Two stores in each kind of database."""
+    return {
+        "sqlite": [str(folder / "few.sqlite"), str(folder / "many.sqlite")],
+        "postgresql": [server.url(server.schema()), server.url(server.schema())],
+    }
+
+
+def measured(count: int) -> Json:
+    """All figures."""
+    results: Json = {"machine": competitors.machine(), "network": "tiny", "stores": {}}
+    with tempfile.TemporaryDirectory() as made_here, running() as server:
+        folder = Path(made_here)
+        model = networks.save("tiny", folder)
+        for kind, stores in places(folder, server).items():
+            rows = [
+                {"records": size} | filled(named, size) | looked_up(named, size)
+                for named, size in zip(stores, (min(FEW, count), count), strict=True)
+            ]
+            for row, seconds in zip(rows, warm(model, stores, folder), strict=True):
+                row["warm_compile_s"] = {"median": round(median(seconds), 2), "runs": [round(s, 2) for s in seconds]}
+            results["stores"][kind] = rows
+    return results
+
+
+def told(results: Json) -> Iterator[str]:
+    """The figures as a table."""
+    yield "| store | records | look-up, ms (p99) | of what is not there | warm compile, s |"
+    yield "| --- | --- | --- | --- | --- |"
+    for kind, rows in results["stores"].items():
+        for row in rows:
+            hit, miss, seconds = row["hit_ms"], row["miss_ms"], row["warm_compile_s"]["median"]
+            figures = (f"{each['median']:.2f} ({each['p99']:.2f})" for each in (hit, miss))
+            yield f"| {kind} | {row['records']:,} | {' | '.join(figures)} | {seconds:.2f} |"
+
+
+def main() -> None:
+    """Measure, write, print."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.record_stores", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("--records", type=int, default=MANY, metavar="N", help="how many are many")
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="where the figures go")
+    given = parser.parse_args()
+    results = measured(given.records)
+    draft = given.results.with_suffix(".tmp")
+    draft.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    os.replace(draft, given.results)
+    print("\n".join(told(results)))
+
+
+if __name__ == "__main__":
+    main()
