@@ -120,7 +120,7 @@ def measured(count: int) -> Json:
         folder = Path(made_here)
         model = networks.save("tiny", folder)
         for kind, stores in places(folder, server).items():
-            rows = [
+            rows: list[Json] = [
                 {"records": size} | filled(named, size) | looked_up(named, size)
                 for named, size in zip(stores, (min(FEW, count), count), strict=True)
             ]

@@ -78,7 +78,7 @@ def tune(
 
     wanted = _all_of([parse_where(each).holds for each in conditions])
     records = open_store(options["store"])
-    options["store"] = options["store"] or records.place
+    options["store"] = records.named
     report: Json = {"store": records.place}
     if clear:
         report["removed"] = _cleared(records, models, asks=not yes)

@@ -12,7 +12,7 @@ from intarsia.cost.records.store_file import connection, prepare, store_folder, 
 
 
 class Sqlite:
-    """The database in a file, which is made where there is none.
+    """The database in a file at an absolute path, which is made where there is none.
 
     Raises:
         ConfigError: There cannot be one at this path.
@@ -20,7 +20,7 @@ class Sqlite:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path.absolute()  # links to what lies beside it stand in other folders
+        self._path = path
         self.place = str(self._path)
         self.folder = store_folder(self._path)
         prepare(self._path)

@@ -29,6 +29,7 @@ from intarsia.files import cache_folder, own_cache, temporary_cache
 log = logging.getLogger(__name__)
 
 STORE = "records.sqlite"
+AnyPath = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,7 @@ class Records:
     damaged: int
 
 
-def open_store(named: str | os.PathLike[str] | None = None) -> Store:
+def open_store(named: AnyPath | None = None) -> Store:
     """The store that somebody named, else the user's; where that one cannot be used, a temporary one, with a warning.
 
     Raises:
@@ -98,16 +99,19 @@ def open_store(named: str | os.PathLike[str] | None = None) -> Store:
 class Store:
     """Looks up and adds records. A record is added in one transaction: it is there whole, or not at all.
 
-    ``named`` is the path of a file of SQLite, or the URL of a database of PostgreSQL, as a text.
+    Attributes:
+        named: What opens it again: the path of a file of SQLite, or the URL of a database of PostgreSQL as a text,
+            which may hold a password.
 
     Raises:
         IntarsiaError: There cannot be a store at this place, as `open_store` says; or later, what all records are asked
             of cannot be used.
     """
 
-    def __init__(self, named: str | os.PathLike[str]) -> None:
+    def __init__(self, named: AnyPath) -> None:
         url = url_of(named)
-        self._database: Database = Sqlite(Path(named)) if url is None else Postgres(url)
+        self.named: AnyPath = Path(named).absolute() if url is None else url  # links beside it stand elsewhere
+        self._database: Database = Sqlite(Path(self.named)) if url is None else Postgres(url)
         self._unkept: dict[tuple[str, outcomes.Kind], Mapping[str, Any]] = {}
         self._is_lost = False
         self._has_told = False

@@ -92,7 +92,7 @@ for n in range(100000):
 def test_writers_killed_at_any_moment_leave_whole_records_and_lose_none(place: str) -> None:
     rng = random.Random(0)
     kept = -1
-    for _ in range(3):
+    for _ in range(2):
         writers = [subprocess.Popen([sys.executable, "-c", WRITER, place], stdout=subprocess.PIPE) for _ in range(2)]
         for writer in writers:
             assert writer.stdout is not None
