@@ -20,6 +20,7 @@ from intarsia.files import scratch
 from intarsia.report.reasons import ms
 
 if TYPE_CHECKING:
+    from intarsia.cost.records.store_url import StoreUrl
     from intarsia.cost.worker.progress import Watcher
     from intarsia.evaluation.recheck import Timing
     from intarsia.evaluation.verification import Check
@@ -53,7 +54,7 @@ def verify(
     inputs: tuple[tuple[str, Path], ...],
     seeds: tuple[int, ...],
     output: Path | None,
-    store: Path | str | None,
+    store: Path | StoreUrl | None,
     as_json: bool,
     trust: Trust,
 ) -> None:
@@ -84,7 +85,7 @@ def verify(
     context.exit(MismatchError.exit_code if not is_right else SLOWER if is_slower and written is None else 0)
 
 
-def _fall_back(opened: Artifact, single: str, output: Path, store: Path | str | None, progress: Watcher) -> None:
+def _fall_back(opened: Artifact, single: str, output: Path, store: Path | StoreUrl | None, progress: Watcher) -> None:
     """Compile the model that the artifact holds for that engine alone."""
     from intarsia.driver import compile
 

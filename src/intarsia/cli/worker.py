@@ -15,6 +15,7 @@ from intarsia.numbers import memory_bytes
 from intarsia.version import __version__
 
 if TYPE_CHECKING:
+    from intarsia.cost.records.store_url import StoreUrl
     from intarsia.remote.listening import Listener
 
 _MOST = 1024
@@ -83,7 +84,7 @@ def worker(
     token_file: Path | None,
     tls_cert: Path | None,
     tls_key: Path | None,
-    store: Path | None,
+    store: Path | StoreUrl | None,
     max_content: int,
     max_budget: float,
     idle: float,

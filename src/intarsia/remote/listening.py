@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from intarsia.cost.records.store_url import StoreUrl
 from intarsia.errors import BackendUnavailableError, ConfigError
 from intarsia.files import make_folder, replacing
 from intarsia.remote.place import TOKEN_BYTES, Address, default_token_file, read_pem, read_token
@@ -39,14 +40,14 @@ class Listening:
         token_file: The file of the token; on loopback, one that is made in the user's cache folder if left out.
         certificate: The file of its certificate in PEM, for TLS.
         key: The file of the key to that.
-        store: The file of its record store; the user's usual one if left out.
+        store: The file of its record store, or the URL of one; the user's usual one if left out.
     """
 
     address: Address
     token_file: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
-    store: Path | None = None
+    store: Path | StoreUrl | None = None
     limits: Any = None
     version: str = field(default=__version__, repr=False)
 
@@ -82,9 +83,8 @@ class Listener:
         self.address = Address(host=how.address.host, port=port)
         self.token_file = how.token_file or default_token_file(port)
         made = token or _made_token(self.token_file)
-        self._service = Service(
-            made, None if how.store is None else str(how.store.absolute()), how.limits or Limits(), how.version
-        )
+        store = str(how.store.absolute()) if isinstance(how.store, Path) else how.store
+        self._service = Service(made, store, how.limits or Limits(), how.version)
         self._server.add_generic_rpc_handlers((self._service.handler(),))
         self._server.start()
 
