@@ -38,6 +38,7 @@ PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "what targets may be: tags, features, processors": ("intarsia/target/*.json", "intarsia/target/*.toml"),
         "the page of `intarsia report`, with D3": ("intarsia/report/page/assets/*",),
         "C for microcontrollers": ("intarsia/codegen/*.c", "intarsia/codegen/*.h"),
+        "the messages of remote workers": ("intarsia/remote/worker.*",),
         "about the package": ("*.dist-info/*",),
     }
 )

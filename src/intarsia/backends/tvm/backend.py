@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 _NAME = "tvm"
 _FLOATS = words("float16 bfloat16 float32 float64")
 _TYPES = _FLOATS | words("int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool")
-_DEVICES = ("llvm", "c")
 _MOST_PARTS = 32
 """Tensors of one concat: it becomes a choice within a choice, and one of 400 does not compile in two minutes."""
 _C_OPTIONS = ("-O3", "-Dinff=__builtin_inff()", "-Dinf=__builtin_inf()")
@@ -112,15 +111,12 @@ class TvmBackend(LoweredBackend, WritesPrograms):
         }
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
-        """By the device, and by what the node is lowered to."""
-        device = _base(target)
-        if device not in _DEVICES and target.device_type == "cpu":  # of others, the device's absence is what is said
-            return f"tvm is asked for {' and '.join(_DEVICES)} alone, not for {device}"
+        """By what the node is lowered to."""
         if target["tuning-records"] is not None:
             return "tvm's tuning records are not read"
         types = {graph.values[name].dtype for name in filter(None, (*node.reads, *node.outputs))}
         narrow = sorted(NARROW_FLOATS.intersection(types))
-        if device == "c" and narrow:
+        if _base(target) == "c" and narrow:
             return f"C has no {narrow[0]}"
         return super().refusal(node, graph, target)
 
