@@ -21,16 +21,16 @@ TOKEN = "a-token-of-the-tests"
 class RunningWorker:
     """A worker in a process of its own, with its own record store."""
 
-    def __init__(self, folder: Path, *flags: str, port: int = 0, command: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, folder: Path, *flags: str, host: str = "127.0.0.1", port: int = 0, command: tuple[str, ...] = ()
+    ) -> None:
         folder.mkdir(exist_ok=True)
         self.token_file = folder / "token"
         self.token_file.write_text(TOKEN, encoding="ascii")
         self.store = folder / "records.sqlite"
         line = [*command, sys.executable, "-m", "intarsia", "worker", "--json", "--token-file", str(self.token_file)]
-        host = "127.0.0.1" if not any("--listen" in flag for flag in flags) else ""
-        listen = ["--listen", f"{host}:{port}"] if host else []
         self.process = subprocess.Popen(
-            [*line, "--store", str(self.store), *listen, *flags],
+            [*line, "--store", str(self.store), "--listen", f"{host}:{port}", *flags],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,

@@ -286,16 +286,18 @@ def test_a_worker_that_is_killed_ends_the_compile_and_the_next_goes_on(model: Pa
 
 
 @pytest.mark.large
-def test_a_worker_killed_at_20_moments_leaves_nothing_half_done(model: Path, tmp_path: Path) -> None:
-    moments = random.Random(22)
-    for number in range(20):
-        worker = RunningWorker(tmp_path / "there")
-        killed(model, worker, moments.uniform(0.0, 12.0))
-        worker.end()
-        with running_worker(tmp_path / "there") as again, Worker(again.place()) as greeted:
-            assert greeted.machine, number
-    with running_worker(tmp_path / "there") as again, compile_on(again.place(), model, ENGINES, settings=LONG) as made:
-        assert made(FEEDS)["y"].shape == (4, 32)
+@pytest.mark.parametrize("moment", range(20))
+def test_a_worker_killed_at_any_moment_leaves_nothing_half_done(model: Path, tmp_path: Path, moment: int) -> None:
+    worker = RunningWorker(tmp_path / "there")
+    killed(model, worker, random.Random(moment).uniform(0.0, 12.0))
+    worker.end()
+    with (
+        running_worker(tmp_path / "there") as again,
+        compile_on(again.place(), model, "onnxruntime", settings=SINGLE) as compiled,
+    ):
+        assert compiled(FEEDS)["y"].shape == (4, 32)
+        left = [entry.name for entry in Path(os.environ["TMPDIR"]).glob(f"intarsia-{worker.process.pid}-*")]
+        assert left == []
 
 
 def test_a_worker_that_stands_still_and_one_that_is_told_to_end(model: Path, tmp_path: Path) -> None:

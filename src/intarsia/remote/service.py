@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from intarsia.errors import ConfigError, IntarsiaError, ModelError
-from intarsia.files import Scratch
+from intarsia.files import Scratch, sweep_temporary
 from intarsia.planning.inventory import devices_report, doctor_report
 from intarsia.remote import failures
 from intarsia.remote import messages as m
@@ -74,6 +74,7 @@ class Service:
         self._limits = limits
         self._version = version
         self._instance = secrets.token_hex(16)
+        sweep_temporary()  # what a worker that was killed left
         self._scratch = Scratch()
         self._files = FileStore(self._scratch.path / "files", limits.content_bytes)
         self._jobs: dict[str, Job] = {}
