@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from intarsia.errors import InputError, IntarsiaError
 from intarsia.graph import load_model
 from intarsia.planning.effects import NOBODY, NOT_HERE, REFUSED, effects, level_effects
 from intarsia.planning.request import Compilation, Request, plan_compilation
+from intarsia.remote.place import WorkerPlace
 from intarsia.runtime.aot.place import place_of
 from intarsia.runtime.aot.writing import Written, write_project
 from intarsia.search.streams import pipelines
@@ -115,7 +117,21 @@ def _of_runtime(kind: str, option: str) -> str:
     stated = {"kind": kind, option: sample(RUNTIMES[kind], RUNTIMES[kind].options[option])}
     if kind == "crt":
         return _compared(_files({"kind": "aot"}), _files({"kind": "aot"}, Runtime(stated)))
+    if kind == "rpc":
+        return _of_worker(option)
     return _refused({"targets": ["reference"], "runtime": stated})
+
+
+def _of_worker(option: str) -> str:
+    """With each option of a worker another place that is called, or another way of calling it."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = {word: Path(folder, word) for word in ("one", "other")}
+        for word, path in files.items():
+            path.write_text(f"-----BEGIN {word}", encoding="ascii")
+        usual = {"kind": "rpc", "address": "board:1", "token-file": str(files["one"])}
+        others = {"address": "board:2", "token-file": str(files["other"]), "tls-ca": str(files["one"]), "timeout": 7.0}
+        stated = {**usual, option: others[option]}
+        return _compared(*(WorkerPlace.of_runtime(Runtime(form)) for form in (usual, stated)))
 
 
 def _of_config(kind: str, option: str) -> str:
