@@ -82,13 +82,18 @@ def place_file(source: Path, path: Path, *, is_spare: bool = False) -> None:
         _pour(source, path)
         return
     facts = source.stat()
-    with replacing(path, needed=facts.st_size) as draft:
-        if is_spare and facts.st_nlink == 1 and _mode(path) in (None, stat.S_IMODE(facts.st_mode)):
-            draft.unlink()
-            with suppress(OSError):  # another file system
-                os.link(source, draft)
-                return
-        shutil.copyfile(source, draft)
+    held = claim(source) if is_spare and not source.is_symlink() else -1  # so a draft that is one more name is held too
+    try:
+        with replacing(path, needed=facts.st_size) as draft:
+            if held >= 0 and facts.st_nlink == 1 and _mode(path) in (None, stat.S_IMODE(facts.st_mode)):
+                draft.unlink()
+                with suppress(OSError):  # another file system
+                    os.link(source, draft)
+                    return
+            shutil.copyfile(source, draft)
+    finally:
+        if held >= 0:
+            os.close(held)
 
 
 def place_folder(path: Path, files: Mapping[str, bytes]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from intarsia.errors import DiskError, IntarsiaError, OutputError
-from intarsia.files import check_place, make_folder, place_file, place_folder, replace_file, replacing
+from intarsia.files import check_place, make_folder, place_file, place_folder, replace_file, replacing, sweep
 from intarsia.files import writing as module
 from tests.nodes import null_device
 
@@ -258,6 +258,24 @@ def test_a_spare_file_gets_a_second_name(tmp_path: Path) -> None:
     assert again.read_bytes() == b"content"
     assert not again.samefile(source)
     assert names(tmp_path) == ["again", "copy", "source"]
+
+
+def test_a_spare_file_is_placed_while_others_look_for_leftovers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several compiles that wrote into one folder, one took the draft of another for a dead one's."""
+    source, copy = tmp_path / "elsewhere", tmp_path / "folder" / "copy"
+    source.write_bytes(b"content")
+    copy.parent.mkdir()
+    link = os.link
+
+    def linked(*paths: Path) -> None:
+        link(*paths)
+        sweep(copy.parent)
+
+    monkeypatch.setattr(os, "link", linked)
+    place_file(source, copy, is_spare=True)
+    assert copy.samefile(source)
 
 
 def test_a_spare_file_hands_no_permissions_over(tmp_path: Path) -> None:
