@@ -490,6 +490,7 @@ class Fakes:
             "memory_bytes": lambda: 12 << 30,
             "devices_here": lambda type_: self.devices.get(type_, ()),
             "lack": lambda type_: None if type_ in self.devices else f"this machine shows no {type_} device; fix it",
+            "lack_of": lambda type_, index: None,
         }
         contents: dict[str, dict[str, Any]] = {
             "intarsia.driver": {"compile": self.compile, "compare": self.compare, "tune": self.tune},

@@ -32,7 +32,8 @@ WRITING = frozenset("wax+")
 ELSEWHERE: Mapping[str, str] = {
     "backends/*::export": "`runtime.artifact.export` hands it a folder for a while",
     "backends/*/*::export": "the same",
-    "backends/inductor/compiler.py::package": "the same",
+    "backends/iree/device_code.py::device_files": "`driver.packages` hands it a folder for a while",
+    "backends/inductor/compiler.py::package": "`runtime.artifact.export` hands it a folder for a while",
     "runtime/artifact/export.py::_program": "the same",
     "backends/inductor/compiler.py::opened": "a file that is gone once it is loaded",
     "codegen/toolchain.py::write_sources": "in a folder for a while",
@@ -61,7 +62,6 @@ ELSEWHERE: Mapping[str, str] = {
     "runtime/cpp/exporting.py::write_library": "the same",
     "runtime/artifact/container.py::__init__": "reads, without waiting at a pipe",
     "remote/file_store.py::put": "what arrived whole is renamed",
-    "remote/listening.py::_made_token": "a draft that only its user reads",
     "runtime/artifact/exported_run.py::saved": "a program of its own without a line of ours, with a draft of its own",
 }
 """Other places that write, as file and function, each with the reason why nothing half-written is ever read there."""
