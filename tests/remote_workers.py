@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from intarsia.remote.place import Address, WorkerPlace
+from intarsia.addresses import Address
+from intarsia.remote.place import WorkerPlace
 
 ROOT = Path(__file__).parents[1]
 TOKEN = "a-token-of-the-tests"

@@ -23,6 +23,7 @@ import onnx
 
 import intarsia
 import intarsia.onnxruntime
+from intarsia.addresses import Address
 from intarsia.config import RunSettings, Spin
 from intarsia.cost import measure
 from intarsia.cost.thresholds import PATIENCE
@@ -32,7 +33,7 @@ from intarsia.graph import load_model
 from intarsia.partitioning import Partition
 from intarsia.remote.client import Worker
 from intarsia.remote.listening import Listener, Listening
-from intarsia.remote.place import Address, WorkerPlace
+from intarsia.remote.place import WorkerPlace
 from intarsia.runtime import attach_report, build, plan_of, write_artifact
 from tests.unit.graph.models import model, two_layers
 

@@ -16,6 +16,7 @@ import onnx
 import pytest
 
 import intarsia
+from intarsia.addresses import Address
 from intarsia.cost.worker.progress import Progress
 from intarsia.driver import CompileSettings
 from intarsia.driver import compile as compile_here
@@ -36,7 +37,7 @@ from intarsia.errors import (
 from intarsia.remote.client import Worker
 from intarsia.remote.listening import Listener, Listening
 from intarsia.remote.model import RemoteModel
-from intarsia.remote.place import Address, WorkerPlace
+from intarsia.remote.place import WorkerPlace
 from intarsia.remote.verbs import compile_on
 from intarsia.runtime import CompiledModel
 from tests.e2e.conftest import Run

@@ -20,6 +20,7 @@ TESTS = Path(__file__).parents[1]
 
 ORDER = (
     "errors",
+    "addresses",
     "lazy",
     "extras",
     "files",

@@ -112,21 +112,23 @@ def serve(
     It prints where it listens, and logs lines of JSON on stderr. SIGTERM ends it, once every request that was admitted
     is answered.
     """
-    from intarsia.serving import Access, Address, Limits, Loading, served_with
+    from intarsia.addresses import Address
+    from intarsia.extras import serving
+    from intarsia.serving import Access, Limits, Loading
 
     files = dict(artifacts)
     if len(files) < len(artifacts):
         raise ConfigError(
             "two artifacts have one name; give them names, as in a=one/model.intarsia b=two/model.intarsia"
         )
-    addresses = {what: None if text == _OFF else Address.of(text) for what, text in (("http", http), ("grpc", grpc))}
+    addresses = {what: None if text == _OFF else Address.parse(text) for what, text in (("http", http), ("grpc", grpc))}
     listened = [each for each in addresses.values() if each is not None]
     if not listened:
         raise ConfigError("neither HTTP nor gRPC is left; leave out one --http off or --grpc off")
     access = Access.of(listened, token_file, tls_cert, tls_key, open_=no_auth)
     if not timeout:
         raise ConfigError("--timeout 0 refuses every request; give the seconds that one may take")
-    with served_with("intarsia serve"):
+    with serving("intarsia serve"):
         from intarsia.serving import Endpoints, Server
         from intarsia.serving.logs import json_lines
 

@@ -97,8 +97,8 @@ def worker(
     Callers say --on HOST:PORT, or name the runtime rpc. Models are searched and measured here, with this machine's own
     record store.
     """
+    from intarsia.addresses import Address
     from intarsia.remote.listening import Listener, Listening
-    from intarsia.remote.place import Address
     from intarsia.remote.service import Limits
 
     limits = Limits(

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from intarsia.addresses import Address
 from intarsia.cost.records.store_url import StoreUrl
 from intarsia.errors import BackendUnavailableError, ConfigError
 from intarsia.files import make_folder, replacing
-from intarsia.remote.place import TOKEN_BYTES, Address, default_token_file, read_pem, read_token
+from intarsia.remote.place import TOKEN_BYTES, default_token_file, read_pem, read_token
 from intarsia.version import __version__
 
 log = logging.getLogger(__name__)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
+from intarsia.addresses import Address
 from intarsia.config.drives import Runtime
 from intarsia.errors import ConfigError
 from intarsia.files import own_cache
@@ -19,38 +18,6 @@ PATIENCE_S: Final = 30.0
 """How long a caller waits for an answer, or for a lost link to come back, where nobody says otherwise."""
 TOKEN_BYTES: Final = 32
 _LONGEST_TOKEN: Final = 4096
-_ADDRESS: Final = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.%\w]+)\]|(?P<host>[^\s:\[\]/]+)):(?P<port>[0-9]{1,5})")
-_LAST_PORT: Final = 65535
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
-    """A host and a port; printed, it is the text that parses back."""
-
-    host: str
-    port: int
-
-    @classmethod
-    def parse(cls, text: str) -> Address:
-        """The address of ``HOST:PORT``, or ``[ADDRESS]:PORT`` of IPv6; a `ConfigError` if it is neither."""
-        found = _ADDRESS.fullmatch(text)
-        port = int(found["port"]) if found else _LAST_PORT + 1
-        if found is None or port > _LAST_PORT:
-            raise ConfigError(f"{text!r} is no address of a worker: write HOST:PORT, as board.local:9090 or [::1]:9090")
-        return cls(host=found["six"] or found["host"], port=port)
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether only this machine can reach it."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ip_address(self.host).is_loopback
-        except ValueError:
-            return False
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

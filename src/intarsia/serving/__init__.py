@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING
 from intarsia.lazy import attributes_of
 
 if TYPE_CHECKING:
-    from intarsia.serving.access import Access, Address
+    from intarsia.serving.access import Access
     from intarsia.serving.limits import Limits
     from intarsia.serving.loaded import Loading
-    from intarsia.serving.packages import served_with
     from intarsia.serving.server import Endpoints, Server
 
-__all__ = ["Access", "Address", "Endpoints", "Limits", "Loading", "Server", "served_with"]
+__all__ = ["Access", "Endpoints", "Limits", "Loading", "Server"]
 
 __getattr__ = attributes_of(
     __name__,
     {
-        "intarsia.serving.access": ("Access", "Address"),
+        "intarsia.serving.access": ("Access",),
         "intarsia.serving.limits": ("Limits",),
         "intarsia.serving.loaded": ("Loading",),
-        "intarsia.serving.packages": ("served_with",),
         "intarsia.serving.server": ("Endpoints", "Server"),
     },
 )

@@ -3,49 +3,15 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from intarsia.addresses import Address
 from intarsia.errors import ConfigError
 
 _SCHEME = "bearer "
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """A host and a port, as ``127.0.0.1:8000`` or ``[::1]:8000``; port 0 is one that is free."""
-
-    host: str
-    port: int
-
-    @classmethod
-    def of(cls, text: str) -> Address:
-        """The address that a text states.
-
-        Raises:
-            ConfigError: It states none.
-        """
-        host, _, port = text.rpartition(":")
-        bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-        if not bare or (":" in bare) != (bare != host) or not (port.isascii() and port.isdigit()) or int(port) > 65535:
-            raise ConfigError(f"{text!r} is no address; give HOST:PORT, as 127.0.0.1:8000 or [::1]:8000")
-        return cls(bare, int(port))
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether only this machine reaches it."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

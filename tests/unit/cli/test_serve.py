@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import intarsia.serving
-from intarsia.serving import Address, Endpoints, Limits, Server
+from intarsia.addresses import Address
+from intarsia.serving import Endpoints, Limits, Server
 from tests.cli_fakes import invoke
 
 

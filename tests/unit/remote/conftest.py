@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from intarsia.addresses import Address
 from intarsia.remote.listening import Listener, Listening
-from intarsia.remote.place import Address, WorkerPlace
+from intarsia.remote.place import WorkerPlace
 from intarsia.remote.service import Limits
 from tests.remote_workers import TOKEN
 

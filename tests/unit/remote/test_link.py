@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from intarsia.addresses import Address
 from intarsia.errors import (
     ClosedError,
     WorkerDiedError,
@@ -26,7 +27,7 @@ from intarsia.remote.client import Worker
 from intarsia.remote.link import Link, LinkDownError
 from intarsia.remote.listening import Listener, Listening
 from intarsia.remote.messages import Nothing
-from intarsia.remote.place import Address, WorkerPlace
+from intarsia.remote.place import WorkerPlace
 from tests.remote_workers import TOKEN, Way
 
 LOOPBACK = Address.parse("127.0.0.1:0")

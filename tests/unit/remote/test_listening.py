@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from intarsia.addresses import Address
 from intarsia.errors import ConfigError
 from intarsia.remote.client import Worker
 from intarsia.remote.listening import Listener, Listening
-from intarsia.remote.place import Address, WorkerPlace
+from intarsia.remote.place import WorkerPlace
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "board:0"])

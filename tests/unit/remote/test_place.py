@@ -5,33 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from intarsia.config.drives import Runtime, is_worker
 from intarsia.errors import ConfigError, SpecError
-from intarsia.remote.place import Address, WorkerPlace, default_token_file, read_pem, read_token
-
-HOSTS = st.from_regex(r"[a-z][a-z0-9.-]{0,10}", fullmatch=True) | st.ip_addresses().map(str)
-
-
-@given(HOSTS, st.integers(0, 65535))
-def test_an_address_is_the_text_that_it_prints(host: str, port: int) -> None:
-    address = Address(host=host, port=port)
-    assert Address.parse(str(address)) == address
-
-
-@pytest.mark.parametrize("text", ["", "host", "host:", ":1", "host:70000", "::1:90", "http://host:1", "a b:1", "[x:1"])
-def test_what_is_no_address_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="is no address of a worker"):
-        Address.parse(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "found"), [("127.0.0.1:1", True), ("[::1]:1", True), ("localhost:1", True), ("0.0.0.0:1", False)]
-)
-def test_what_only_this_machine_reaches(text: str, found: bool) -> None:
-    assert Address.parse(text).is_loopback is found
+from intarsia.remote.place import WorkerPlace, default_token_file, read_pem, read_token
 
 
 def test_a_token_is_one_line(tmp_path: Path) -> None:

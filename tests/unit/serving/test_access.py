@@ -4,32 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from intarsia.addresses import Address
 from intarsia.errors import ConfigError
-from intarsia.serving.access import Access, Address
+from intarsia.serving.access import Access
 
 LOCAL = (Address("127.0.0.1", 8000),)
-
-
-@pytest.mark.parametrize("text", ["127.0.0.1:8000", "[::1]:0", "localhost:65535", "0.0.0.0:1", "a.example:80"])
-def test_an_address_prints_as_the_text_that_states_it(text: str) -> None:
-    assert str(Address.of(text)) == text
-
-
-@pytest.mark.parametrize(
-    "text", ["", "8000", ":8000", "127.0.0.1", "::1:80", "a:65536", "a:-1", "a:b", "[::1]", "[a]:1"]
-)
-def test_what_is_no_address_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="is no address; give HOST:PORT"):
-        Address.of(text)
-
-
-@pytest.mark.parametrize(
-    ("host", "is_loopback"),
-    [("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False),
-     ("10.0.0.1", False), ("a.example", False)],
-)  # fmt: skip
-def test_loopback_is_what_only_this_machine_reaches(host: str, is_loopback: bool) -> None:
-    assert Address(host, 1).is_loopback is is_loopback
 
 
 def test_others_are_let_in_by_a_token_or_when_that_is_said(tmp_path: Path) -> None:

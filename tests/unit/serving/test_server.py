@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from intarsia.addresses import Address
 from intarsia.errors import ConfigError
-from intarsia.serving.access import Access, Address
+from intarsia.serving.access import Access
 from intarsia.serving.figures import Figures
 from intarsia.serving.grpc.service import GrpcEndpoint
 from intarsia.serving.http.app import HttpEndpoint

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
 
+from intarsia.addresses import Address
 from intarsia.errors import ConfigError
-from intarsia.serving.access import Access, Address
+from intarsia.serving.access import Access
 from intarsia.serving.grpc.contents import decode, encode
 from intarsia.serving.grpc.messages import METHODS, SERVICE, messages
 from intarsia.serving.limits import Limits

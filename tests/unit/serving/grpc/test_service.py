@@ -9,7 +9,8 @@ import grpc
 import numpy as np
 import pytest
 
-from intarsia.serving.access import Access, Address
+from intarsia.addresses import Address
+from intarsia.serving.access import Access
 from intarsia.serving.figures import Figures
 from intarsia.serving.grpc.messages import SERVICE, messages
 from intarsia.serving.grpc.service import GrpcEndpoint
