@@ -39,6 +39,7 @@ from intarsia.remote.protocol import (
 from intarsia.remote.settings_text import settings_of_text
 from intarsia.runtime import this_machine
 from intarsia.version import __version__
+from intarsia.wording import counted
 
 _JOB: Final = re.compile(r"[0-9a-f]{32}")
 _LONGEST_PATIENCE_S: Final = 86400.0
@@ -238,7 +239,11 @@ class Service:
         if path is None:
             raise _GoneError("no such artifact")
         if len(self._models) >= self._limits.models:
-            _abort(context, "RESOURCE_EXHAUSTED", f"{self._limits.models} models are loaded there already")
+            _abort(
+                context,
+                "RESOURCE_EXHAUSTED",
+                f"no more than {most} may be loaded there at one time",
+            )
         name = secrets.token_hex(16)
         model = LoadedModel(path)
         with self._lock:

@@ -15,6 +15,7 @@ from intarsia.serving.loaded import Loaded, Model
 from intarsia.serving.logs import tell, tell_error
 from intarsia.serving.metadata import ModelMetadata
 from intarsia.serving.statuses import RequestError, Status, bad
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,7 +108,7 @@ class ServedModel:
                 self._figures.refusals["queue"].inc()
                 raise RequestError(
                     Status.OVERLOADED,
-                    f"{self._limits.waiting} requests wait for model {self.name} already; ask again later",
+                    f"the queue of model {self.name} is full ({counted(self._limits.waiting, 'request')}); ask later",
                     self._retry_s(current),
                 )
             current.pending += 1

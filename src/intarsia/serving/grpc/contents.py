@@ -15,6 +15,7 @@ from intarsia.serving.metadata import ModelMetadata, TensorMetadata
 from intarsia.serving.statuses import bad
 from intarsia.serving.tensors.binary_data import decoded, from_binary, to_binary
 from intarsia.serving.tensors.datatypes import BY_DATATYPE, BYTES
+from intarsia.wording import counted
 
 CONTENTS: Mapping[str, str] = {
     "BOOL": "bool_contents",
@@ -56,7 +57,7 @@ def decode(metadata: ModelMetadata, request: Any) -> tuple[dict[str, np.ndarray]
     """
     raw = request.raw_input_contents
     if raw and len(raw) != len(request.inputs):
-        raise bad(f"raw_input_contents: {len(raw)} of them, for {len(request.inputs)} inputs")
+        raise bad(f"raw_input_contents: {len(raw)} of them, for {counted(len(request.inputs), 'input')}")
     metadata.check_inputs([tensor.name for tensor in request.inputs])
     feeds = {}
     for place, tensor in enumerate(request.inputs):
