@@ -239,11 +239,8 @@ class Service:
         if path is None:
             raise _GoneError("no such artifact")
         if len(self._models) >= self._limits.models:
-            _abort(
-                context,
-                "RESOURCE_EXHAUSTED",
-                f"no more than {most} may be loaded there at one time",
-            )
+            most = counted(self._limits.models, "model")
+            _abort(context, "RESOURCE_EXHAUSTED", f"no more than {most} may be loaded there at one time")
         name = secrets.token_hex(16)
         model = LoadedModel(path)
         with self._lock:

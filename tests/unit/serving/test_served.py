@@ -68,7 +68,7 @@ def test_one_more_than_may_wait_is_refused_until_one_has_ended() -> None:
     model, figures = served(Limits(waiting=2))
     model.swap(loaded(Gated()))
     tickets = [model.admit() for _ in range(3)]
-    with pytest.raises(RequestError, match=r"the queue of model m is full \\(2 requests\\)") as caught:
+    with pytest.raises(RequestError, match=r"the queue of model m is full \(2 requests\)") as caught:
         model.admit()
     assert caught.value.status is Status.OVERLOADED
     assert caught.value.retry_s >= 1
