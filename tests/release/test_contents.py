@@ -45,6 +45,7 @@ def test_the_package_has_what_is_no_python() -> None:
     assert kinds == {
         *(".py", ".typed", ".c", ".h", ".cpp", ".hpp", ".txt"),  # with files of CMake
         *(".html", ".css", ".js", ".json", ".toml", ".md", ""),
+        *(".proto", ".binpb"),  # the messages of remote workers
     }
     assert {name for name in PACKAGE if not Path(name).suffix} == {D3}
 
