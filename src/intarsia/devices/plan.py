@@ -111,9 +111,13 @@ def _less(target: Target, *names: str) -> Target:
 
 
 def _is_of_index(engine: Target, device: VirtualDevice) -> bool:
-    """Whether an engine runs on the device of that index. A part of the cores is bound by the executor instead."""
-    index = index_of(engine)
-    return device.index is None or engine.device_type == "cpu" or index == device.index
+    """Whether an engine runs on the device of that index, as far as it can be told one.
+
+    A part of the cores is bound by the executor instead; that an engine cannot be told is said before it compiles.
+    """
+    if device.index is None or engine.device_type == "cpu" or DEVICE_INDEX not in engine.kind.options:
+        return True
+    return index_of(engine) == device.index
 
 
 def refusals(plan: DevicePlan, engine: Target | NestedEngine) -> Mapping[str, str]:

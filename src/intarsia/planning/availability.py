@@ -215,7 +215,8 @@ def missing_engines(
         yield from _written_code(named)
     for device in devices.devices if devices else ():
         serving = [target for target in named if serves(target, device)]
-        if device.index and device.device not in (None, CPU) and not serving:
+        is_told = any(DEVICE_INDEX in target.kind.options for target in serving)
+        if device.index and device.device not in (None, CPU) and not is_told:
             yield lack_of(str(device.device), device.index) or _no_other_device(device)
             continue
         if not any(target in here for target in serving):
