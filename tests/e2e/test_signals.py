@@ -72,7 +72,9 @@ def test_nothing_is_left(seed: int, number: signal.Signals, tiny: Path, tmp_path
     time.sleep(random.Random(seed).uniform(0, 8))
     process.send_signal(number)
     _, said = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode in {0, Interrupted.exit_code}, said
+    # While the interpreter ends, which is after the artifact was written, the signal has its default effect.
+    is_over = process.returncode == -number and out.exists()
+    assert process.returncode in {0, Interrupted.exit_code} or is_over, said
     assert "Traceback" not in said
     assert "Exception ignored" not in said
     assert list(ended(mark)) == []
