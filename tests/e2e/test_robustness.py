@@ -106,6 +106,7 @@ def waited_for(store: Path) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.large  # tests/disk walks the states on disk after each write
 def test_killed_at_any_moment_nothing_is_half_written(intarsia: Intarsia, tiny: Path, tmp_path: Path) -> None:
     store, artifact = tmp_path / "r.sqlite", tmp_path / "m.intarsia"
     line, environment = command("compile", tiny, "--budget", 30, "--store", store, "-o", artifact, "--json")
