@@ -108,6 +108,7 @@ EVERY = [
     "intarsia.runtime.nested_artifacts",
     "intarsia.runtime.plan",
     "intarsia.target",
+    "intarsia.target.device_index",
     "intarsia.target.cores",
     "intarsia.target.kinds",
     "intarsia.target.kinds.engine_choices",
