@@ -227,8 +227,9 @@ def missing_engines(
 
 def _written_code(named: Iterable[Target]) -> Iterator[str]:
     """For devices that code can be written for although they are not here: how."""
+    written = {kind for writer in device_writers().values() for kind in writer.device_options}
     for kind in dict.fromkeys((target.base or target).kind.name for target in named):
-        if any(kind in writer.device_options for writer in device_writers().values()):
+        if kind in written:
             yield f"to write its code, which nothing here runs: intarsia export MODEL --target {kind}"
 
 

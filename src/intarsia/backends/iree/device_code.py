@@ -22,29 +22,23 @@ class _Device:
 
     Attributes:
         backend: What the compiler calls the device.
-        language: What its kernels are written in.
         arch: The options of the target that name the chip, first match wins.
-        flag: The compiler's option for the chip.
         default: The chip, where the target names none.
     """
 
     backend: str
-    language: str
     arch: tuple[str, ...] = ()
-    flag: str = ""
     default: str = ""
 
 
-_NVIDIA = _Device(backend="cuda", language="PTX", arch=("arch", "mcpu"), flag="cuda", default="sm_60")
+_NVIDIA = _Device(backend="cuda", arch=("arch", "mcpu"), default="sm_60")
 DEVICES: Mapping[str, _Device] = MappingProxyType(
     {
         "cuda": _NVIDIA,
         "nvptx": _NVIDIA,
-        "rocm": _Device(
-            backend="rocm", language="code objects of AMD's", arch=("mcpu",), flag="rocm", default="gfx942"
-        ),
-        "metal": _Device(backend="metal-spirv", language="Metal's language"),
-        "vulkan": _Device(backend="vulkan-spirv", language="SPIR-V"),
+        "rocm": _Device(backend="rocm", arch=("mcpu",), default="gfx942"),
+        "metal": _Device(backend="metal-spirv"),
+        "vulkan": _Device(backend="vulkan-spirv"),
     }
 )
 """By the kind of target."""
@@ -58,7 +52,7 @@ def device_flags(device: Target, folder: Path) -> tuple[str, ...]:
     chip = next((device.options[name] for name in found.arch if device.options.get(name)), found.default)
     return (
         f"--iree-hal-target-backends={found.backend}",
-        *((f"--iree-{found.flag}-target={chip}",) if chip else ()),
+        *((f"--iree-{found.backend}-target={chip}",) if chip else ()),
         f"--iree-hal-dump-executable-binaries-to={folder / KERNELS}",
     )
 

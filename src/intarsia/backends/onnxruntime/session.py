@@ -81,8 +81,7 @@ def serialised(model: SubModel) -> EngineArtifact:
     from intarsia.backends.onnxruntime.unsigned_weights import saturates, unsigned_weights
     from intarsia.backends.onnxruntime.zero_points import add_zero_points
     from intarsia.graph.export import serialise
-    from intarsia.target.features import features_of
-    from intarsia.target.hardware import cpu_options
+    from intarsia.target.detect import cpu_here
 
     # Packed types are stored two in a byte, so the array in memory is not what ORT wants: those stay inside.
     is_split = not any(weight.dtype in _STORED_PACKED for weight in model.weights.values())
@@ -96,7 +95,7 @@ def serialised(model: SubModel) -> EngineArtifact:
                 max_ir=MAX_IR,
             )
         )
-        if saturates(features_of("llvm", cpu_options())):
+        if saturates(cpu_here().features):
             held = {name: weight.array() for name, weight in outside.items() if weight.dtype == "int8"}
             unsigned_weights(message, held)
         kept = {tensor.name for tensor in message.graph.initializer}
