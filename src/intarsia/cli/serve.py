@@ -62,8 +62,9 @@ class Bytes(click.ParamType[int]):
     "--grpc", metavar="HOST:PORT", default="127.0.0.1:8001", show_default=True, help="Where gRPC is spoken, or off."
 )
 @click.option(
-    "--instances", metavar="N", type=Whole(1, 1024), default=1, show_default=True,
-    help="How often each model is loaded, and so how many requests it answers at one time.",
+    "--instances", metavar="N", type=Whole(1, 1024),
+    help="How often each model is loaded, and so how many requests it answers at one time. [default: as its plan says, "
+    "which is once unless it was compiled with --objective throughput]",
 )  # fmt: skip
 @click.option(
     "--queue", metavar="N", type=Whole(0, _MOST), default=64, show_default=True,
@@ -94,7 +95,7 @@ def serve(
     artifacts: tuple[tuple[str, Path], ...],
     http: str,
     grpc: str,
-    instances: int,
+    instances: int | None,
     queue: int,
     max_body: int,
     timeout: float,

@@ -82,6 +82,8 @@ class RunSettings:
             Processes that measure obey it; a plan that runs elsewhere takes what is there.
         verified: Whether answers further off than that are refused. A plan of which nothing could be shown to be right
             ships without.
+        instances: How often a server loads the plan, each time with so many threads: so many requests are answered at
+            one time. A single call is not concerned.
     """
 
     threads: int
@@ -93,6 +95,7 @@ class RunSettings:
     verified: bool = True
     ahead_of_time: bool = False
     emulated: Emulated | None = None
+    instances: int = 1
 
     def facts(self) -> dict[str, Any]:
         """All of it as JSON-able values: what two plans or measurements differ by if their settings do."""
@@ -107,8 +110,13 @@ class RunSettings:
             del facts["ahead_of_time"]
         if self.emulated is None:
             del facts["emulated"]
+        if self.instances == 1:
+            del facts["instances"]
         return facts
 
+
+Objective = Literal["latency", "throughput"]
+"""What the best plan is best at: the time of one call, or the requests a second of several instances."""
 
 Limit = int | tuple[tuple[str, int], ...]
 """A number for every target, or the numbers of some kinds."""
@@ -138,6 +146,8 @@ class SearchSettings:
         max_error: The error that outputs may have, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for nothing but fp32.
         strict: Whether a model is refused that no engine could be shown to answer rightly; else the best one ships,
             and that is said.
+        objective: What the plan that ships is best at.
+        max_latency_ms: The most that 99 of 100 calls may take while all instances are at work.
     """
 
     partition: Literal["single", "greedy", "collage", "manual"] = "collage"
@@ -150,6 +160,13 @@ class SearchSettings:
     footprints: bool = False
     max_error: float | None = None
     strict: bool = False
+    objective: Objective = "latency"
+    max_latency_ms: float | None = None
+
+    @property
+    def is_for_throughput(self) -> bool:
+        """Whether plans are measured under load, and the one ships that answers the most requests a second."""
+        return self.objective == "throughput"
 
     @property
     def insists(self) -> bool:

@@ -16,6 +16,7 @@ import yaml
 from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.errors import PlanError, SpecError
+from intarsia.numbers import MOST_THREADS
 from intarsia.partitioning.partitioning import BodyPlan, Inside, Partition, Partitioning
 from intarsia.partitioning.plan_rows import partition_rows
 from intarsia.spec.documents import TextError
@@ -27,7 +28,7 @@ from intarsia.target.kinds.catalogue import CONTROL_FLOW, NESTED
 VERSION = 1
 T = TypeVar("T")
 
-_SETTINGS = ("model", "threads", "spin", "embed", "parallel", "pipeline", "max_error")
+_SETTINGS = ("model", "threads", "spin", "embed", "parallel", "pipeline", "instances", "max_error")
 
 _HEADER = """\
 # A plan of Intarsia: which target runs which nodes.
@@ -48,6 +49,7 @@ class PlanFile:
         embed: Whether partitions run inside one engine's session.
         parallel: Whether partitions that do not depend on each other run at one time.
         pipeline: How a stream of requests is driven.
+        instances: How often a server loads it.
         max_error: The largest error of an output where partitions compute in reduced precision.
         devices: The device of each node that the file places, by id: a label, or text of a `VirtualDevice`.
     """
@@ -59,6 +61,7 @@ class PlanFile:
     embed: bool | None = None
     parallel: bool | None = None
     pipeline: Pipeline | None = None
+    instances: int | None = None
     max_error: float | None = None
     devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -88,6 +91,7 @@ def dump_plan(
         **({"embed": True} if settings.embed else {}),
         **({"parallel": True} if settings.parallel else {}),
         **({} if settings.pipeline is None else {"pipeline": settings.pipeline.facts()}),
+        **({} if settings.instances == 1 else {"instances": settings.instances}),
         **({} if settings.max_error is None else {"max_error": settings.max_error}),
         "partitions": [partition_rows(partition, devices) for partition in partitioning.partitions],
     }
@@ -104,6 +108,7 @@ def dump_plan_file(plan: PlanFile) -> str:
         "embed": plan.embed,
         "parallel": plan.parallel,
         "pipeline": None if pipeline is None else pipeline.facts(),
+        "instances": plan.instances,
         "max_error": plan.max_error,
     }
     rows = [partition_rows(partition, plan.devices or None) for partition in plan.partitions]
@@ -160,6 +165,9 @@ class _Reader:
         threads = stated("threads", self._count)
         pipeline = self._pipeline(fields["pipeline"], len(partitions), threads) if "pipeline" in fields else None
         embed, parallel = stated("embed", self._flag), stated("parallel", self._flag)
+        instances = stated("instances", self._count)
+        if instances is not None and instances > MOST_THREADS:
+            self._fail(f"{instances} instances: give a number from 1 to {MOST_THREADS}", fields["instances"])
         max_error = stated("max_error", self._fraction)
         if max_error is None and any(partition.precision for partition in partitions):
             problem = "a plan with 'precision' needs 'max_error', the largest error of an output"
@@ -175,6 +183,7 @@ class _Reader:
             embed=embed,
             parallel=parallel,
             pipeline=pipeline,
+            instances=instances,
             max_error=max_error,
             devices=MappingProxyType(devices),
         )

@@ -38,6 +38,7 @@ def run_settings(
         embed=bool(plan.embed),
         parallel=bool(plan.parallel),
         pipeline=plan.pipeline,
+        instances=plan.instances or 1,
         emulated=emulated,
         max_error=error if any(partition.precisions for partition in plan.partitions) else None,
     )

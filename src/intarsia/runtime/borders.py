@@ -46,7 +46,9 @@ def _step(graph: Graph, partition: Partition, settings: RunSettings) -> Step:
 def _inside(graph: Graph, inside: Inside, step: Step, settings: RunSettings) -> Plan:
     """The plan of a nested configuration, which obeys what the plan around it does, on threads of its own."""
     threads = settings.threads if inside.threads is None else min(inside.threads, settings.threads)
-    own = replace(settings, threads=threads, embed=False, parallel=inside.parallel, pipeline=inside.pipeline)
+    own = replace(
+        settings, threads=threads, embed=False, parallel=inside.parallel, pipeline=inside.pipeline, instances=1
+    )
     # Of a nest that runs the whole graph, which may have inputs that nothing reads, the step knows the borders.
     return replace(plan_of(graph, inside.partitions, own), inputs=step.inputs, outputs=step.outputs)
 
@@ -58,7 +60,7 @@ def _bodies(graph: Graph, partition: Partition, settings: RunSettings) -> Iterat
     for node in map(graph.node, partition.nodes):
         stated = tuple(each for each in partition.bodies if each.node == node.id)
         for plan in stated or parse_bodies(node.metadata.get(PLANS_KEY, "[]")):
-            own = replace(settings, embed=plan.embed, parallel=plan.parallel, pipeline=None)
+            own = replace(settings, embed=plan.embed, parallel=plan.parallel, pipeline=None, instances=1)
             body = bodies_of(graph, node)[plan.body]
             yield StepBody(node=node.id, name=plan.body, plan=plan_of(body.graph, plan.partitions, own))
 

@@ -142,7 +142,9 @@ def inner_plan(step: Step, settings: RunSettings) -> Plan:
     assert step.inside is not None, "asked of steps on nested configurations only"
     own = step.inside.settings
     threads = min(own.threads, settings.threads)
-    return replace(step.inside, settings=replace(settings, threads=threads, parallel=own.parallel, pipeline=None))
+    return replace(
+        step.inside, settings=replace(settings, threads=threads, parallel=own.parallel, pipeline=None, instances=1)
+    )
 
 
 def _partition(step: Step, threads: int) -> Partition:
@@ -182,7 +184,9 @@ def _body_plan(body: StepBody) -> BodyPlan:
 def body_plan(body: StepBody, settings: RunSettings) -> Plan:
     """The plan of a body of a step that obeys these settings: it has its threads, and spins alike."""
     own = body.plan.settings
-    return replace(body.plan, settings=replace(settings, embed=own.embed, parallel=own.parallel, pipeline=None))
+    return replace(
+        body.plan, settings=replace(settings, embed=own.embed, parallel=own.parallel, pipeline=None, instances=1)
+    )
 
 
 def transitions(partitions: Iterable[Partition | Step]) -> int:

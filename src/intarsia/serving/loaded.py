@@ -51,13 +51,13 @@ class Loading:
 
     Attributes:
         trust: What they may do.
-        instances: How often each is loaded.
+        instances: How often each is loaded; as often as its plan says if left out.
         in_place: Whether the file is used where it is. Otherwise a copy is, since weights are mapped from the file: one
             that is written over while it is served would change the weights under a running call.
     """
 
     trust: Trust = UNSTATED
-    instances: int = 1
+    instances: int | None = None
     in_place: bool = False
 
     def __call__(self, name: str, version: str, path: Path) -> Loaded:
@@ -69,9 +69,11 @@ class Loading:
         began = time.monotonic()
         with ExitStack() as stack:
             file = path if self.in_place else _copied(path, stack.enter_context(Scratch()).path)
+            artifact = Artifact(file, self.trust)
+            count = self.instances or artifact.manifest.settings.instances
             models = []
-            for _ in range(self.instances):
-                models.append(stack.enter_context(CompiledModel(Artifact(file, self.trust))))
+            for _ in range(count):
+                models.append(stack.enter_context(CompiledModel(artifact)))
                 models[-1](random_feeds(models[-1].sample_inputs, _WARM_UP_SEED))
             plan = models[0].plan
             return Loaded(
@@ -81,7 +83,7 @@ class Loading:
                     "file": str(path),
                     "targets": [str(part.target) for part in plan.partitions],
                     "threads": plan.settings.threads,
-                    "instances": self.instances,
+                    "instances": count,
                     "seconds": round(time.monotonic() - began, 3),
                 },
                 close=stack.pop_all().close,

@@ -26,6 +26,7 @@ from intarsia.serving.limits import Limits
 from intarsia.serving.loaded import Loading
 from intarsia.serving.logs import tell
 from intarsia.serving.repository import Repository
+from intarsia.target.cores import thread_budget
 
 _INTERRUPTED = 130
 _GIL_S = 0.0005
@@ -69,7 +70,7 @@ class Server:
         self._reload_every_s = reload_every_s
         self._figures = Figures()
         self._repository = Repository(files, loading, limits, self._figures, log_requests=log_requests)
-        self._calls = len(files) * (limits.waiting + loading.instances) + _OTHER_CALLS
+        self._calls = len(files) * (limits.waiting + (loading.instances or thread_budget())) + _OTHER_CALLS
 
     def run(self, on_listening: Callable[[Endpoints], object], on_ready: Callable[[], object]) -> None:
         """Serve until SIGTERM or SIGINT, then answer what was admitted. The callbacks are called once each.

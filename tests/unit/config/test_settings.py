@@ -36,6 +36,7 @@ def test_settings_that_differ_have_other_facts() -> None:
         RunSettings(threads=2, pipeline=dataclasses.replace(pipeline, depth=3)),
         RunSettings(threads=2, max_error=0.1),
         RunSettings(threads=2, verified=False),
+        RunSettings(threads=2, instances=2),
     ]
     assert len({json.dumps(settings.facts()) for settings in several}) == len(several)
 
@@ -53,6 +54,8 @@ def test_defaults() -> None:
         "footprints": False,
         "max_error": None,
         "strict": False,
+        "objective": "latency",
+        "max_latency_ms": None,
     }
 
 

@@ -50,7 +50,9 @@ def reduced_partitions(draw: st.DrawFn) -> Partition:
 @st.composite
 def settings(draw: st.DrawFn, steps: int) -> RunSettings:
     """Settings that a plan of so many steps can have."""
-    run = RunSettings(threads=draw(st.integers(1, 512)), spin=draw(st.sampled_from(Spin)))
+    run = RunSettings(
+        threads=draw(st.integers(1, 512)), spin=draw(st.sampled_from(Spin)), instances=draw(st.integers(1, 64))
+    )
     match draw(st.sampled_from(["plain", "embed", "parallel", "pipeline"])):
         case "embed":
             return replace(run, embed=True)
@@ -84,6 +86,7 @@ def test_what_is_written_is_read_back(parts: list[Partition], data: st.DataObjec
         embed=run.embed or None,
         parallel=run.parallel or None,
         pipeline=run.pipeline,
+        instances=run.instances if run.instances > 1 else None,
         model=model,
     )
 
@@ -178,6 +181,8 @@ def test_a_plan_written_by_hand_needs_little() -> None:
             "parallel: true\nembed: true",
             "line 2: 'embed' and 'pa",
         ),
+        ("threads: 2", "instances: 0", "line 2: 'instances' must be a whole number above zero, not '0'"),
+        ("threads: 2", "instances: 1025", "line 2: 1025 instances: give a number from 1 to 1024"),
         (
             "threads: 2",
             "pipeline: fast",

@@ -27,13 +27,14 @@ from intarsia.target import Target
 from tests.unit.graph.models import info, model
 
 
-def artifact(path: Path, dtype: int = TensorProto.FLOAT) -> Path:
+def artifact(path: Path, dtype: int = TensorProto.FLOAT, instances: int = 1) -> Path:
     """A model on the reference whose output's length only a run knows."""
     nodes = [helper.make_node("NonZero", ["x"], ["y"]), helper.make_node("Identity", ["x"], ["z"])]
     outputs = [info("y", (2, "n"), TensorProto.INT64), info("z", (2, 3), dtype)]
     graph = load_model(model(nodes, [info("x", (2, 3), dtype)], outputs))
     part = Partition(target=Target("reference"), nodes=tuple(node.id for node in graph.nodes))
-    write_artifact(path, graph, build(graph, plan_of(graph, [part], RunSettings(threads=1, spin=Spin.NEVER))))
+    settings = RunSettings(threads=1, spin=Spin.NEVER, instances=instances)
+    write_artifact(path, graph, build(graph, plan_of(graph, [part], settings)))
     attach_report(path, {})
     return path
 
@@ -81,4 +82,15 @@ def test_a_copy_is_loaded_so_that_the_file_may_be_written_over(tmp_path: Path) -
     assert len(loaded.instances) == 2
     for instance in loaded.instances:
         assert instance({"x": np.ones((2, 3), np.float32)})["y"].shape == (2, 6)
+    loaded.close()
+
+
+@pytest.mark.parametrize(("recorded", "stated", "loads"), [(3, None, 3), (3, 2, 2), (1, None, 1)])
+def test_it_is_loaded_as_often_as_its_plan_says_or_the_command(
+    tmp_path: Path, recorded: int, stated: int | None, loads: int
+) -> None:
+    file = artifact(tmp_path / "m.intarsia", instances=recorded)
+    assert ("instances" in Artifact(file).manifest.json()) == (recorded > 1)
+    loaded = Loading(instances=stated)("m", "1", file)
+    assert (len(loaded.instances), loaded.facts["instances"]) == (loads, loads)
     loaded.close()

@@ -15,7 +15,7 @@ from typing import Any
 from intarsia.backends import registry
 from intarsia.backends.contract import Signature
 from intarsia.backends.contract.metadata import INSIDE
-from intarsia.config.settings import RunSettings
+from intarsia.config.settings import Pipeline, RunSettings
 from intarsia.errors import ArtifactError
 from intarsia.json_types import Fault, JsonType
 from intarsia.runtime.artifact.manifest import Manifest, StoredBucket, StoredStep, StoredWeight
@@ -313,16 +313,19 @@ def _order_faults(
 
 
 def _settings_faults(at: str, settings: RunSettings, steps: int) -> Iterator[Fault]:
-    if not 1 <= settings.threads <= MOST_THREADS:
-        yield f"{at}.threads", f"{settings.threads} is no number of threads from 1 to {MOST_THREADS}"
+    for name in ("threads", "instances"):
+        if not 1 <= (count := getattr(settings, name)) <= MOST_THREADS:
+            yield f"{at}.{name}", f"{count} is no number of {name} from 1 to {MOST_THREADS}"
     if settings.max_error is not None and not (isfinite(settings.max_error) and settings.max_error >= 0):
         yield f"{at}.max_error", f"{settings.max_error} is no error"
     cores = None if settings.emulated is None else settings.emulated.cores
     if cores is not None and not 1 <= cores <= MOST_THREADS:
         yield f"{at}.emulated.cores", f"{cores} is no number of cores from 1 to {MOST_THREADS}"
-    pipeline = settings.pipeline
-    if pipeline is None:
-        return
+    if settings.pipeline is not None:
+        yield from _pipeline_faults(at, settings, settings.pipeline, steps)
+
+
+def _pipeline_faults(at: str, settings: RunSettings, pipeline: Pipeline, steps: int) -> Iterator[Fault]:
     numbers = (*pipeline.stages, *pipeline.threads, pipeline.lanes)
     if not pipeline.stages or not all(1 <= number <= MOST_THREADS for number in numbers):
         yield f"{at}.pipeline", f"its numbers are not from 1 to {MOST_THREADS}"

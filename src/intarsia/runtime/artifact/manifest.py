@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from intarsia.target import Target
 
 VERSION = 2
+_RARE: Mapping[str, object] = {"inside": None, "bodies": (), "instances": 1}
+"""Fields that are left out where they are as in almost every plan: older readers, and that in C++, do not know them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +119,8 @@ def entry_of(step: int, file: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A record as an object of JSON, without what only few steps have; a target as its text."""
+    """A record as an object of JSON, without what only few steps or settings have; a target as its text."""
     if is_dataclass(value):
         found = {each.name: getattr(value, each.name) for each in fields(value)}
-        return {name: each for name, each in found.items() if name not in ("inside", "bodies") or each}
+        return {name: each for name, each in found.items() if name not in _RARE or each != _RARE[name]}
     return str(value)

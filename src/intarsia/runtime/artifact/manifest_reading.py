@@ -139,6 +139,7 @@ _SETTINGS = record(
         "ahead_of_time": Field(flag, False),
         "verified": Field(flag, True),
         "emulated": Field(optional(_EMULATED), None),
+        "instances": Field(integer, 1),
     },
 )
 _STEP_FIELDS: Fields = {

@@ -94,6 +94,8 @@ def _set(*place: int | str, to: Any) -> Change:
         (_set("settings", "threads", to=0), r"\$\.settings\.threads"),
         (_set("settings", "threads", to=-1), r"\$\.settings\.threads"),
         (_set("settings", "threads", to="2"), r"\$\.settings\.threads: .*integer"),
+        (_set("settings", "instances", to=0), r"\$\.settings\.instances: 0 is no number of instances"),
+        (_set("settings", "instances", to=10**6), r"\$\.settings\.instances"),
         (_set("settings", "threads", to=True), r"\$\.settings\.threads: .*integer"),
         (_set("settings", "spin", to="always"), r"\$\.settings\.spin"),
         (_set("settings", "max_error", to=float("nan")), r"\$\.settings\.max_error"),
