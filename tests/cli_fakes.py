@@ -272,7 +272,45 @@ REDUCED: dict[str, Any] = ALONE | {
     ],
     "opportunities": [],
 }
-STORED = {"alone": ALONE, "old": OLD, "reduced_precision": REDUCED}
+
+
+def _load(
+    rate: float, *, instances: int = 2, p50_ms: float | None = None, p99_ms: float | None = None
+) -> dict[str, Any]:
+    """What a plan answers under load on two threads, as a report has it; without percentiles it was timed apart."""
+    ends = {"low": None, "high": None} if p50_ms is None else {"low": 0.97 * rate, "high": 1.02 * rate}
+    return {
+        "latency_ms": 1e3 * instances / rate,
+        "load": {
+            "instances": instances,
+            "threads": 2 // instances,
+            "requests_per_second": {"median": rate, **ends},
+            "p50_ms": p50_ms,
+            "p99_ms": p99_ms,
+        },
+    }
+
+
+_MIXED = MIX | _load(79.4, p50_ms=25.1, p99_ms=28.7)
+UNDER_LOAD: dict[str, Any] = REPORT | {
+    "objective": "throughput",
+    "max_latency_ms": 30.0,
+    "reason": "the mix answers 1.22 times as many requests a second (1.19 to 1.24)",
+    "latency_ms": {"median": _MIXED["latency_ms"], "min": 24.9, "p90": 26.0},
+    "figures": {**_MIXED, "max_rel_error": 2.1e-6},
+    "singles": [
+        SINGLES[0] | _load(58.4, p50_ms=34.0, p99_ms=39.5),
+        SINGLES[1] | _load(65.3, instances=1, p50_ms=15.2, p99_ms=16.0),
+        UNRACED | _load(31.0),
+        *SINGLES[2:],
+    ],
+    "mixes": [_MIXED],
+    "prediction": None,
+    "threads": 1,
+    "instances": 2,
+}
+"""Requests a second are the objective, and a mix ships twice."""
+STORED = {"alone": ALONE, "old": OLD, "reduced_precision": REDUCED, "throughput": UNDER_LOAD}
 """Reports by the name of the artifact; any other holds `REPORT`."""
 PLAN = "threads: 2\nspin: call\npartitions:\n- target: mnn\n  nodes: [conv_0, relu_0, pool_0]\n"
 GRAPH = fake_graph(

@@ -23,6 +23,7 @@ Leaves are raised, branches are caught. Each class carries the exit code that th
     │   └── BackendCrashError
     ├── NoCoverError                4   no engine takes some node of the model
     ├── MemoryLimitError            4   no plan gets by with the memory that it may have
+    ├── LatencyLimitError           4   no plan answers within the latency that it may have under load
     ├── DiskError                   4   a disk that is full, or fails
     ├── RemoteError                 4   a worker on another machine
     │   ├── WorkerTokenError        2       it refuses the token
@@ -162,6 +163,12 @@ class NoCoverError(IntarsiaError, RuntimeError):
 
 class MemoryLimitError(IntarsiaError, MemoryError):
     """Every plan needs more memory than it may have."""
+
+    exit_code = 4
+
+
+class LatencyLimitError(IntarsiaError, TimeoutError):
+    """No plan answers as soon as the user asks for, while all its instances are at work."""
 
     exit_code = 4
 

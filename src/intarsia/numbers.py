@@ -64,6 +64,14 @@ def share(value: Any, name: str = "max_error") -> float:
     return found
 
 
+def milliseconds(value: Any, name: str = "max_latency") -> float:
+    """A time that a call may take; a `ConfigError` where it is no number above 0 of at most a year's."""
+    found = _real(value)
+    if not 0.0 < found <= 1e3 * MOST_SECONDS:
+        raise ConfigError(f"{name}={shown(value)}: give milliseconds above 0, such as 20")
+    return found
+
+
 def shown(value: object) -> str:
     """What a caller handed over, as messages quote it: short, whatever it is."""
     try:

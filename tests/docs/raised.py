@@ -57,6 +57,10 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "BackendTimeoutError": INSIST.format("hang"),
         "BackendCrashError": INSIST.format("segfault"),
         "MemoryLimitError": 'intarsia.compile("model.onnx", "reference", partition="greedy", max_memory="1kB")',
+        "LatencyLimitError": (
+            'intarsia.compile("model.onnx", "reference", partition="greedy", threads=1, objective="throughput", '
+            "max_latency=1e-6)"
+        ),
         "DiskError": 'model.save("/dev/full")',
         "NoCoverError": 'intarsia.compile("strings.onnx", target="ncnn")',
         "WorkerTokenError": 'intarsia.compile("model.onnx", on(a_worker, token="another"))',
@@ -158,7 +162,7 @@ def main() -> None:
         os.environ["XDG_CACHE_HOME"] = f"{folder}/.cache"
         found = json.dumps(raised(), ensure_ascii=False).replace(folder, "~")
         found = re.sub(r"127\.0\.0\.1:\d+", "board:9090", found)
-        print(re.sub(r"(?<=takes )\d+(?= MB)|(?<=-)[0-9a-f]{12}\b", "…", found))
+        print(re.sub(r"(?<=takes )[\d.]+(?= MB| ms)|(?<=-)[0-9a-f]{12}\b", "…", found))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ BUILT_ELSEWHERE = {
     "BackendCrashError",
     "MissingStageError",
     "MemoryLimitError",
+    "LatencyLimitError",
     "NoCoverError",
     "Interrupted",
     *(name for name in vars(errors) if name.startswith("Worker")),

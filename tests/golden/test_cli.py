@@ -39,6 +39,7 @@ COMMANDS = {
     "explain": "intarsia explain model.intarsia",
     "explain-verbose": "intarsia explain model.intarsia --verbose",
     "explain-alone": "intarsia explain alone.intarsia",
+    "explain-throughput": "intarsia explain throughput.intarsia",
     "explain-reduced": "intarsia explain reduced_precision.intarsia",
     "explain-old": "intarsia explain old.intarsia",
     "explain-plan": "intarsia explain model.intarsia --plan",

@@ -11,7 +11,19 @@ import click
 
 from intarsia.cli.console import print_table, print_text
 from intarsia.cli.tables import MOST_MIXES, failed, speed
-from intarsia.report.reasons import NOTHING, Json, here, joined, ms, ranked, void, was_benchmarked
+from intarsia.report.reasons import (
+    NOTHING,
+    Json,
+    divided,
+    here,
+    joined,
+    load_of,
+    ms,
+    per_second,
+    ranked,
+    void,
+    was_benchmarked,
+)
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
@@ -38,14 +50,16 @@ def print_comparison(report: Json, *, verbose: bool = False) -> None:
     mixes = report.get("mixes", ())
     shown = mixes if verbose else mixes[:MOST_MIXES]
     timed = ranked((*report["singles"], *shown, *report.get("default_settings", ())))
-    columns = [*_COLUMNS, *(_MORE if verbose else ())]
+    load = load_of(report)
+    usual, more = (_COLUMNS, _MORE) if load is None else (_LOADED, _MORE_LOADED)
+    columns = [*usual, *(more if verbose else ())]
     if any(plan.get("precision", PLAIN) != PLAIN for plan in timed):
         columns.insert(1, Column(header="type", show=lambda plan: plan.get("precision", PLAIN), is_number=False))
     rows = [tuple(column.show(plan) for column in columns) for plan in timed]
     columns = [replace(each, header=each.header + here(report)) if each.header == "ms" else each for each in columns]
     numbers = [column.header for column in columns if column.is_number]
     print_table([column.header for column in columns], rows, numbers=numbers)
-    print_text(_legend(timed, here(report)))
+    print_text(_legend(timed, here(report), is_loaded=load is not None))
     for line in void(report):
         print_text(line)
     if len(mixes) > len(shown):
@@ -55,8 +69,8 @@ def print_comparison(report: Json, *, verbose: bool = False) -> None:
         print_table(("not timed", ""), failures)
 
 
-def _legend(timed: Sequence[Json], where: str) -> str:
-    """Units, and what the figures stand on; one or two lines."""
+def _legend(timed: Sequence[Json], where: str, *, is_loaded: bool) -> str:
+    """Units, and what the figures stand on; two lines, or three."""
     notes = []
     calls = [plan["calls"] for plan in timed if plan.get("calls") and plan.get("p99_ms") is not None]
     if calls:
@@ -64,8 +78,9 @@ def _legend(timed: Sequence[Json], where: str) -> str:
         notes.append(f"p99 of {fewest} to {most} calls" if most > fewest else f"p99 of {counted(fewest, 'call')}")
     if not all(map(was_benchmarked, timed)):
         notes.append("~ timed apart, at another moment than the rest")
+    loaded = "instances x threads of each; p50, p99: with all of them at work" if is_loaded else ""
     said = f"ms a call{where}; cold, compile: s{where}; peak, steady: MB that the plan adds to its process"
-    return "\n".join(filter(None, (said, "; ".join(notes))))
+    return "\n".join(filter(None, (said, loaded, "; ".join(notes))))
 
 
 def _failures(report: Json) -> Iterator[tuple[str, str]]:
@@ -94,6 +109,16 @@ def _interval(plan: Json) -> str:
     return NOTHING if not found else f"{_ms(found['low'])}-{_ms(found['high'])}"
 
 
+def _of_load(plan: Json, show: Callable[[Json], str]) -> str:
+    load = plan.get("load")
+    return NOTHING if load is None else show(load)
+
+
+def _rate_interval(load: Json) -> str:
+    rate = load["requests_per_second"]
+    return NOTHING if rate is None or rate["low"] is None else f"{_ms(rate['low'])}-{_ms(rate['high'])}"
+
+
 def _seconds(name: str) -> Callable[[Json], str]:
     return lambda plan: NOTHING if plan.get(name) is None else f"{plan[name]:.2f}"
 
@@ -119,12 +144,25 @@ _COLUMNS = (
     Column(header="steady", show=_megabytes("steady")),
     Column(header="error", show=_error),
 )
+_LOADED = (
+    _COLUMNS[0],
+    Column(header="instances", show=lambda plan: _of_load(plan, divided)),
+    Column(header="requests/s", show=lambda plan: ("" if was_benchmarked(plan) else "~") + _of_load(plan, per_second)),
+    Column(header="95 %", show=lambda plan: _of_load(plan, _rate_interval)),
+    Column(header="p50", show=lambda plan: _of_load(plan, lambda load: _ms(load["p50_ms"]))),
+    Column(header="p99", show=lambda plan: _of_load(plan, lambda load: _ms(load["p99_ms"]))),
+    *(column for column in _COLUMNS[4:] if column.header not in ("compile", "steady")),
+)
+"""Of plans under load; what does not fit beside that is among `_MORE_LOADED`."""
 _MORE = (
     Column(header="load", show=_seconds("load_s")),
     Column(header="calls", show=lambda plan: str(plan.get("calls") or NOTHING)),
     Column(header="predicted", show=lambda plan: ms(plan.get("predicted_ms"))),
     Column(header="transitions", show=lambda plan: str(plan.get("transitions", 0))),
 )
+
+
+_MORE_LOADED = (*(column for column in _COLUMNS if column.header in ("compile", "steady")), *_MORE)
 
 
 def print_judgement(judgement: Judgement, baseline: Path | None) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SETTINGS = (
     *("threads", "budget", "max-memory", "store", "shape", "partition", "plan", "constraints", "seed", "strict"),
-    *("strict-machine", "max-error"),
+    *("strict-machine", "max-error", "objective", "max-latency"),
 )
 """Flags that a configuration file may state beside the fields of a configuration."""
 

@@ -66,6 +66,20 @@ class Seconds(click.FloatRange):
         return float(found)
 
 
+class Milliseconds(click.FloatRange):
+    """A time that a call may take: above 0, finite, and no more than a year."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The milliseconds, or a usage error."""
+        found = super().convert(value, param, ctx)
+        if not found <= 1e3 * MOST_SECONDS:  # which also holds for what is no number
+            self.fail(f"{value} is no time; give milliseconds above 0, at most {1e3 * MOST_SECONDS:.0f}", param, ctx)
+        return float(found)
+
+
 class Share(click.FloatRange):
     """A number between 0 and 1."""
 
@@ -218,6 +232,21 @@ setting_options = (
         default=60.0,
         show_default=True,
         help="Seconds that all of it may take; more only where that is announced.",
+    ),
+    click.option(
+        "--objective",
+        metavar="NAME",
+        type=click.Choice(["latency", "throughput"]),
+        default="latency",
+        show_default=True,
+        help="What to be best at: latency, the time of one call; or throughput, the requests a second of several "
+        "instances, as intarsia serve loads them.",
+    ),
+    click.option(
+        "--max-latency",
+        type=Milliseconds(),
+        metavar="MS",
+        help="With --objective throughput: what 99 of 100 calls may take at most under load.",
     ),
     click.option(
         "--max-memory",

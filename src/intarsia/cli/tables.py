@@ -14,6 +14,7 @@ from intarsia.report.reasons import (
     Json,
     about_ms,
     decision,
+    divided,
     driven_inside,
     figures,
     here,
@@ -21,8 +22,10 @@ from intarsia.report.reasons import (
     joined,
     larger_needs,
     latency,
+    load_of,
     ms,
     opportunity,
+    per_second,
     percent,
     ranked,
     rows_inside,
@@ -63,9 +66,32 @@ def print_plans(report: Json, *, verbose: bool = False) -> None:
     if not verbose and len(mixes) > MOST_MIXES:
         rows.append((f"{counted(len(mixes) - MOST_MIXES, 'more mix', 'more mixes')} (--verbose)", "", "", ""))
     header = ("plan", f"ms{here(report)}", "speed", "")
-    print_table(header, [*rows, *_failures(report)], numbers=header[1:3])
+    rows += _failures(report)
+    if load_of(report) is None:
+        print_table(header, rows, numbers=header[1:3])
+    else:
+        _print_under_load(timed, rows, here(report))
     for line in void(report):
         print_text(line)
+
+
+def _print_under_load(timed: Sequence[Json], rows: Sequence[Row], where: str) -> None:
+    """The same rows, with what each plan answers under load in place of its milliseconds."""
+    figures = ("instances", f"requests/s{where}", f"p50{where}", f"p99{where}")
+    wide: list[tuple[str, ...]] = [
+        (row[0], *_load_cells(plan), *row[2:]) for plan, row in zip(timed, rows, strict=False)
+    ]
+    wide += [(row[0], *("" if not row[1] else NOTHING for _ in figures), *row[2:]) for row in rows[len(timed) :]]
+    print_table(("plan", *figures, "speed", ""), wide, numbers=(*figures, "speed"))
+    print_text("instances x threads of each; p50 and p99: ms of a call with all instances at work")
+
+
+def _load_cells(plan: Json) -> tuple[str, str, str, str]:
+    load = plan.get("load")
+    if load is None:
+        return NOTHING, NOTHING, NOTHING, NOTHING
+    mark = "" if was_benchmarked(plan) else "~"
+    return divided(load), mark + per_second(load), ms(load["p50_ms"]), ms(load["p99_ms"])
 
 
 def _row(plan: Json, report: Json) -> Row:

@@ -156,6 +156,10 @@ class Measurer(AbstractContextManager["Measurer"]):
         """What a request takes of a stream: the time between one result and the next. Each trial is measured anew."""
         return self._cost(_Question(partitions, "stream", settings, effort, trial))
 
+    def cost_under_load(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
+        """Milliseconds from one answer to the next while all instances of a plan are at work."""
+        return self._cost(_Question(partitions, "load", settings, effort))
+
     def knows(self, partitions: Sequence[Partition], settings: RunSettings) -> bool:
         """Whether what these partitions cost is in the store, one partition by itself or several as a plan."""
         if any(each.target.kind.name == registry.NESTED and each.inside is None for each in partitions):

@@ -12,11 +12,11 @@ from typing import Any, Final, Literal, TypedDict, get_args
 from intarsia import numbers
 from intarsia.config import CompilationConfig, SearchSettings
 from intarsia.config.metadata import refuse_unstated
-from intarsia.config.settings import Limit
+from intarsia.config.settings import Limit, Objective
 from intarsia.cost.records.store_url import url_of
 from intarsia.devices import Constraint, read_constraints
 from intarsia.errors import ConfigError, PlanError, SpecError
-from intarsia.graph.bind import Shapes, stated_shapes
+from intarsia.graph.bind import Shapes, ranges_of, stated_shapes
 from intarsia.numbers import memory_bytes, shown
 from intarsia.partitioning import PlanFile, parse_plan
 from intarsia.planning.request import Request
@@ -55,6 +55,8 @@ class CompileOptions(ModelOptions, total=False):
     max_error: float | None
     strict: bool
     strict_machine: bool
+    objective: Objective
+    max_latency: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +97,11 @@ class CompileSettings:
             what of it can be emulated, and the report says that and what differs.
         custom_ops: Libraries for ONNX Runtime that bring operators of their own. These run there, and the rest of the
             model is planned. The artifact names the libraries; it does not hold them.
+        objective: What the plan is to be best at: ``latency``, the time of one call; or ``throughput``, the requests a
+            second of several instances of it, which divide the threads among them. The artifact says how many, and
+            ``intarsia serve`` loads so many.
+        max_latency: Milliseconds that 99 of 100 calls may take at most while all instances are at work, where the
+            objective is ``throughput``.
         search: What of this steers the search, checked and in its units; made from the others.
     """
 
@@ -115,6 +122,8 @@ class CompileSettings:
     strict: bool = False
     strict_machine: bool = False
     custom_ops: Iterable[AnyPath] = ()
+    objective: Objective = "latency"
+    max_latency: float | None = None
     search: SearchSettings = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -132,6 +141,7 @@ class CompileSettings:
             "seed": numbers.seed(self.seed),
             "threads": None if self.threads is None else numbers.threads(self.threads),
             "max_memory": max_memory,
+            "max_latency": None if self.max_latency is None else numbers.milliseconds(self.max_latency),
             "max_error": None if self.max_error is None else numbers.share(self.max_error),
             "shapes": stated_shapes(self.shapes or {}) or None,
             "custom_ops": _libraries(self.custom_ops),
@@ -152,8 +162,23 @@ class CompileSettings:
             footprints=self.footprints,
             max_error=self.max_error,
             strict=self.strict,
+            objective=self._objective(),
+            max_latency_ms=self.max_latency,
         )
         object.__setattr__(self, "search", search)
+
+    def _objective(self) -> Objective:
+        """The objective, if the other settings go with it."""
+        if self.objective not in get_args(Objective):
+            raise ConfigError(f"objective={shown(self.objective)}: give one of {', '.join(get_args(Objective))}")
+        if self.objective != "throughput" and self.max_latency is not None:
+            raise ConfigError("--max-latency MS goes with --objective throughput: state both, or leave it out")
+        if self.objective == "throughput" and (ranges := ranges_of(self.shapes or {})):
+            raise ConfigError(
+                f"objective throughput: sizes of {', '.join(ranges)} may vary, and only plans of one size are measured "
+                "under load; give one size instead of a range, or leave the objective out"
+            )
+        return self.objective
 
     def request(self, model: Any, target: Any = None) -> Request:
         """What is planned by these settings, with the files that they name read.

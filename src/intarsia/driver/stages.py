@@ -117,6 +117,7 @@ def _report(job: Compilation, found: Found, measurer: Measurer, work: Workspace,
     return compile_report(
         job=job,
         singles=found.singles,
+        tuned=found.tuned,
         collage=found.collage,
         decision=decision,
         seconds=deadline.spent,

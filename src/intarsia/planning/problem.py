@@ -82,6 +82,7 @@ class Candidate:
         partitions: In running order.
         settings: Threads and spinning.
         predicted_ms: Cost of each partition in its place, as far as it is known; the sum is the plan's.
+        between_ms: Milliseconds from one answer to the next with all its instances at work, where that was measured.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Candidate:
     partitions: tuple[Partition, ...]
     settings: RunSettings
     predicted_ms: tuple[float | None, ...]
+    between_ms: float | None = None
 
     @property
     def total_ms(self) -> float | None:

@@ -85,6 +85,7 @@ from intarsia.planning.engine_set import (
 )
 from intarsia.planning.estimates import estimates
 from intarsia.planning.given import canonical_plan, given_partitioning
+from intarsia.planning.objective import check_objective
 from intarsia.planning.problem import Problem
 from intarsia.planning.remarks import ineffective, unread_fields
 from intarsia.planning.run_settings import run_settings, ways
@@ -204,6 +205,7 @@ def plan_compilation(request: Request) -> Compilation:
         request = replace(request, plan=canonical_plan(request.plan))
     graph = load_model(request.model, request.shapes)
     config, remarks = driven(one_config(request.target, graph.metadata), request.shapes or {})
+    check_objective(config, request.search, request.plan)
     load = partial(load_typed if runs_bodies(config) else load_model, request.model, request.shapes)
     graph = load() if runs_bodies(config) and any(map(holds_bodies, graph.nodes)) else graph
     ahead = is_ahead_of_time(config)

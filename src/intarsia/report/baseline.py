@@ -251,6 +251,10 @@ def _differences(now: Json, then: Json) -> Iterator[str]:
         before, after = (_as_text(each["machine"].get(name)) for each in (then, now))
         if before != after:
             yield f"{name}: {before} then, {after} now"
+    for name, usual in (("objective", "latency"), ("instances", 1)):
+        before, after = then.get(name, usual), now.get(name, usual)
+        if before != after:
+            yield f"{name}: {before} then, {after} now"
     if now["threads"] != then["threads"]:
         yield f"threads: {then['threads']} then, {now['threads']} now"
     for name in sorted(now["engines"].keys() | then["engines"].keys()):

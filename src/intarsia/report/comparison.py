@@ -9,7 +9,20 @@ from typing import Any
 from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import Shown, unshown
 from intarsia.report.default_settings import sentences
-from intarsia.report.reasons import Json, joined, larger_needs, latency, megabytes, ms, ranked
+from intarsia.report.reasons import (
+    Json,
+    answers,
+    divided,
+    joined,
+    larger_needs,
+    latency,
+    load_of,
+    megabytes,
+    ms,
+    per_second,
+    ranked,
+    was_benchmarked,
+)
 from intarsia.search.decision.conclusion import Conclusion
 
 _SHARED = (
@@ -25,7 +38,7 @@ _SHARED = (
         "best_single",
     ),
     *("conclusion", "shown_vs_best_single", "speedup_vs_best_single", "absent", "search", "threads", "max_memory"),
-    *("engines", "machine", "default_settings"),
+    *("engines", "machine", "default_settings", "objective", "max_latency_ms", "instances"),
 )
 _NO_WIN = (Conclusion.LOST, Conclusion.NO_DIFFERENCE)
 """Mixes were benchmarked, and none was shown to be faster."""
@@ -48,6 +61,8 @@ class Comparison:
         else:
             lead, mark = ("No mix wins: ship", ";") if self.report.get("conclusion") in _NO_WIN else ("Ship", ":")
             said = f"{lead} {engines[0]} with spin {self.report['spin']}{mark} {self.report['reason']}"
+        if (load := load_of(self.report)) is not None:
+            said = f"{said}; {answers(load)}"
         return "; ".join((said, *self._remarks())) + "."
 
     def json(self) -> dict[str, Any]:
@@ -57,9 +72,10 @@ class Comparison:
         }
 
     def __repr__(self) -> str:
-        cpu, threads = self.report["machine"].get("cpu", "this machine"), self.report["threads"]
+        cpu = self.report["machine"].get("cpu", "this machine")
+        threads = self.report["threads"] * self.report.get("instances", 1)
         plans = [*self.report["singles"], *self.report["mixes"]]
-        rows = [f"  {latency(each):>6} ms  {_name(each)}{_interval(each)}" for each in ranked(plans)]
+        rows = [f"  {_figure(each)}  {_name(each)}{_interval(each)}" for each in ranked(plans)]
         failed = [f"          -  {each['target']}: {each['failure']['reason']}" for each in plans if _has_failed(each)]
         head = f"Comparison of {self.report['model']} on {cpu}, threads {threads}{_where(self.report)}:"
         return "\n".join((head, *rows, *failed, self.recommendation))
@@ -92,6 +108,14 @@ class Comparison:
         return next(iter(ranked(others)), None)
 
 
+def _figure(plan: Json) -> str:
+    load = plan.get("load")
+    if load is None:
+        return f"{latency(plan):>6} ms"
+    mark = "" if was_benchmarked(plan) else "~"
+    return f"{mark + per_second(load):>6} requests/s by {divided(load)}"
+
+
 def _where(report: Json) -> str:
     return f", {report['described']['where']}" if report.get("described") else ""
 
@@ -99,8 +123,11 @@ def _where(report: Json) -> str:
 def _against(alternative: Json, best: Json) -> str:
     gain = alternative["speedup_vs_best_single"]
     if alternative.get("shown_vs_best_single") == Shown.SLOWER:
+        if alternative.get("load") is not None:
+            return f"the next engine, {alternative['target']}, answers {gain['median']:.2f} times as many"
         return f"the next engine, {alternative['target']}, takes {1 / gain['median']:.2f} times as long"
-    said = f"no difference shown to {alternative['target']} ({unshown(Interval(**gain), None)})"
+    how = "as fast" if alternative.get("load") is None else "as many requests a second"
+    said = f"no difference shown to {alternative['target']} ({unshown(Interval(**gain), None, how)})"
     peaks = [(each.get("memory") or {}).get("peak") for each in (alternative, best)]
     if peaks[0] and peaks[1] and peaks[0] < LEAN * peaks[1]:
         said += f", which takes {megabytes(peaks[0])} where this takes {megabytes(peaks[1])}"
@@ -127,5 +154,5 @@ def _name(plan: Json) -> str:
 
 
 def _interval(plan: Json) -> str:
-    found = plan.get("interval_ms")
+    found = None if plan.get("load") else plan.get("interval_ms")
     return "" if not found else f" ({ms(found['low'])} to {ms(found['high'])})"

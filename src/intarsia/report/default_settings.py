@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import floor, log10
 from typing import Any
 
+from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import Shown
 from intarsia.report.reasons import Json
 from intarsia.search.default_settings import AtDefaults
@@ -16,17 +17,20 @@ _MARGIN = 1.3
 """So much more than the error that was found is allowed by the stated `--max-error`: more inputs may show more."""
 
 
-def rows_json(found: Sequence[AtDefaults], latency_ms: float | None, speed: float | None) -> list[dict[str, Any]]:
+def rows_json(
+    found: Sequence[AtDefaults], latency_ms: float | None, speed: float | None, load: Json | None = None
+) -> list[dict[str, Any]]:
     """The rows of a report, their figures normalised to those of the chosen plan.
 
     Args:
         latency_ms: Milliseconds of the chosen plan.
         speed: How many times as fast as the best single engine it is.
+        load: What the chosen plan answers under load, where that is the objective.
     """
-    return [_row(each, latency_ms, speed) for each in found]
+    return [_row(each, latency_ms, speed, load) for each in found]
 
 
-def _row(each: AtDefaults, latency_ms: float | None, speed: float | None) -> dict[str, Any]:
+def _row(each: AtDefaults, latency_ms: float | None, speed: float | None, load: Json | None) -> dict[str, Any]:
     gain = each.gain
     return {
         "target": each.target,
@@ -40,7 +44,19 @@ def _row(each: AtDefaults, latency_ms: float | None, speed: float | None) -> dic
         "inputs": each.inputs,
         "max_error": None if each.error is None else enough(each.error),
         "reason": each.reason,
+        **_load(load, gain),
     }
+
+
+def _load(load: Json | None, gain: Interval | None) -> dict[str, Any]:
+    """The requests that it answers on the threads and instances of the chosen plan; nothing of single calls."""
+    if load is None:
+        return {}
+    rate = load["requests_per_second"]
+    known = (
+        None if gain is None or rate is None else {"median": rate["median"] * gain.median, "low": None, "high": None}
+    )
+    return {"load": {**load, "requests_per_second": known, "p50_ms": None, "p99_ms": None}}
 
 
 def enough(error: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -13,21 +14,23 @@ from intarsia.cost.timing.footprint import Footprint
 from intarsia.cost.timing.statistics import Interval, median
 from intarsia.cost.timing.verdict import Verdict
 from intarsia.errors import BackendUnavailableError
+from intarsia.planning.problem import Candidate
 from intarsia.report.reasons import Json
 
 
 def plan_figures(
-    name: str, verdict: Verdict, footprint: Footprint | None = None, tuned: Measurement | None = None
+    plan: Candidate, verdict: Verdict, footprint: Footprint | None = None, tuned: Measurement | None = None
 ) -> dict[str, Any]:
     """Figures of one plan; ``None`` for what was not measured.
 
     Those of the paired benchmark come first; ``tuned`` are of another moment, for a plan that was not benchmarked.
     """
-    tail = verdict.tails.get(name)
+    tail = verdict.tails.get(plan.name)
     p99 = None if tail is None else tail.p99
-    compile_s = verdict.compile_s.get(name)
+    compile_s = verdict.compile_s.get(plan.name)
     return {
-        "interval_ms": _interval(name, verdict, tuned),
+        **load_json(plan, verdict),
+        "interval_ms": _interval(plan, verdict, tuned),
         "p99_ms": None if p99 is None else p99.median,
         "p99_interval_ms": None if p99 is None else _ends(p99),
         "calls": None if tail is None else tail.calls,
@@ -38,10 +41,37 @@ def plan_figures(
     }
 
 
-def _interval(name: str, verdict: Verdict, tuned: Measurement | None) -> dict[str, float] | None:
-    if name in verdict.benchmarked:
-        return _ends(verdict.latency(name))
-    return _ends(tuned.interval) if tuned is not None and tuned.is_complete else None
+def load_json(plan: Candidate, verdict: Verdict) -> dict[str, Any]:
+    """Under ``load``, how many instances on how many threads each answer how much; nothing of single calls."""
+    if plan.between_ms is None and not verdict.instances:
+        return {}
+    tail, name = verdict.tails.get(plan.name), plan.name
+    rate = asdict(verdict.requests_per_second(name)) if name in verdict.benchmarked else None
+    if rate is None and plan.between_ms:
+        rate = {"median": 1e3 / plan.between_ms, "low": None, "high": None}
+    return {
+        "load": {
+            "instances": plan.settings.instances,
+            "threads": plan.settings.threads,
+            "requests_per_second": rate,
+            "p50_ms": None if tail is None else tail.p50,
+            "p99_ms": None if tail is None else tail.p99_ms,
+        }
+    }
+
+
+def call_ms(plan: Candidate, verdict: Verdict) -> float | None:
+    """Milliseconds of a call: of the paired benchmark, else those of tuning; under load with all instances at work."""
+    if plan.name in verdict.benchmarked:
+        return verdict.call_ms(plan.name)
+    return plan.total_ms if plan.between_ms is None else plan.settings.instances * plan.between_ms
+
+
+def _interval(plan: Candidate, verdict: Verdict, tuned: Measurement | None) -> dict[str, float] | None:
+    if plan.name in verdict.benchmarked:
+        return _ends(verdict.latency(plan.name))
+    is_of_call = tuned is not None and tuned.is_complete and plan.between_ms is None
+    return _ends(tuned.interval) if tuned is not None and is_of_call else None
 
 
 def _ends(interval: Interval) -> dict[str, float]:

@@ -104,7 +104,10 @@ def accuracy(report: Json) -> Iterator[str]:
 def figures(report: Json) -> Iterator[str]:
     """The figures of the chosen plan, one sentence a line."""
     latency, gain, search = report["latency_ms"], report["speedup_vs_best_single"], report["search"]
-    if latency is not None:
+    load = load_of(report)
+    if load is not None:
+        yield f"{answers(load, here(report))}; {_predicted(report)} for a call by itself"
+    elif latency is not None:
         spread = f"min {ms(latency['min'])}, p90 {ms(latency['p90'])}"
         yield f"latency {ms(latency['median'])} ms{here(report)} ({spread}); {_predicted(report)}"
     else:
@@ -112,13 +115,15 @@ def figures(report: Json) -> Iterator[str]:
     if gain is not None and report["chosen"] != report["best_single"]:
         shown = report.get("shown_vs_best_single")
         remark = f"; {_NOTHING_SHOWN[shown]}" if shown in _NOTHING_SHOWN else ""
-        speed = f"{gain['median']:.3f} x the speed of {report['best_single']}"
+        what = "speed" if load is None else "requests a second"
+        speed = f"{gain['median']:.3f} x the {what} of {report['best_single']}"
         yield f"{speed}, the best single engine ({_interval(gain)}){remark}"
     error = report["max_rel_error"]
     known = "" if error is None else f"; largest relative error {error:.2g}{_allowed(report)}"
     ways = {"embed": "inside one session", "parallel": "branches in parallel"}
     way = "".join(f", {way}" for name, way in ways.items() if report.get(name))
-    yield f"{_transitions(report)}{way}, threads {report['threads']}, spin {report['spin']}{known}"
+    many = "" if load is None else f", {counted(load['instances'], 'instance')}"
+    yield f"{_transitions(report)}{way}{many}, threads {report['threads']}, spin {report['spin']}{known}"
     yield from accuracy(report)
     if footprint := _footprint(report):
         yield footprint
@@ -198,6 +203,41 @@ def runner_up(part: Json) -> str:
 def about_ms(each: Json) -> str:
     """Milliseconds, marked where they are an estimate."""
     return f"{'' if each['is_measured'] else '~'}{ms(each['ms'])}"
+
+
+def load_of(report: Json) -> Json | None:
+    """How what ships answers under load; ``None`` where single calls were timed."""
+    found: Json | None = (report.get("figures") or {}).get("load")
+    return found
+
+
+def divided(load: Json) -> str:
+    """Instances by the threads of each."""
+    return f"{load['instances']} x {load['threads']}"
+
+
+def per_second(load: Json) -> str:
+    """Requests a second, to three digits or all before the point."""
+    rate = load["requests_per_second"]
+    if rate is None:
+        return NOTHING
+    return _digits(rate["median"])
+
+
+def answers(load: Json, where: str = "") -> str:
+    """A sentence on what a plan answers under load."""
+    rate = load["requests_per_second"]
+    each = f"{counted(load['instances'], 'instance')} on {counted(load['threads'], 'thread')} each"
+    if rate is None:
+        return f"{each}, not measured under load"
+    ends = "" if rate["low"] is None else f" (95 % interval {_digits(rate['low'])} to {_digits(rate['high'])})"
+    calls = f"; a call then takes {ms(load['p50_ms'])} ms, 99 of 100 at most {ms(load['p99_ms'])} ms"
+    said = f"{each} answer {_digits(rate['median'])} requests a second{where}{ends}"
+    return said + ("" if load["p50_ms"] is None else calls)
+
+
+def _digits(value: float) -> str:
+    return ms(value) if value < 1000.0 else f"{value:.0f}"
 
 
 def percent(share: float | None, digits: int = 0) -> str:
@@ -291,9 +331,15 @@ def _interval(found: Json) -> str:
 
 
 def ranked(plans: Iterable[Json]) -> list[Json]:
-    """The plans that have a time: first those of the benchmark, then those timed apart; each the fastest first."""
+    """The plans that have a time: first those of the benchmark, then those timed apart; each the best first."""
     timed = [plan for plan in plans if plan.get("latency_ms") is not None]
-    return sorted(timed, key=lambda plan: (not was_benchmarked(plan), plan["latency_ms"]))
+    return sorted(timed, key=lambda plan: (not was_benchmarked(plan), _between_ms(plan)))
+
+
+def _between_ms(plan: Json) -> float:
+    """Milliseconds of a call, or of a request under load."""
+    rate = (plan.get("load") or {}).get("requests_per_second")
+    return float(plan["latency_ms"] if rate is None else 1e3 / rate["median"])
 
 
 def was_benchmarked(plan: Json) -> bool:

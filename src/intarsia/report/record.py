@@ -31,7 +31,7 @@ from intarsia.report.alternatives import (
 )
 from intarsia.report.default_settings import rows_json
 from intarsia.report.described import marked
-from intarsia.report.plan_figures import needs_json, plan_figures
+from intarsia.report.plan_figures import call_ms, needs_json, plan_figures
 from intarsia.runtime import Bucket, this_machine
 from intarsia.runtime.plan import transitions
 from intarsia.runtime.verify import TOLERANCE
@@ -53,6 +53,8 @@ def request_json(job: Compilation) -> dict[str, Any]:
         "model": str(job.origin.model or "a model in memory"),
         "shapes": {name: list(size) if isinstance(size, tuple) else size for name, size in job.origin.shapes},
         "version": __version__,
+        "objective": job.problem.settings.objective,
+        "max_latency_ms": job.problem.settings.max_latency_ms,
         "strategy": job.problem.settings.partition,
         "seed": job.problem.settings.seed,
         "budget_s": job.problem.settings.budget_s,
@@ -67,6 +69,7 @@ def compile_report(
     *,
     job: Compilation,
     singles: Sequence[Single],
+    tuned: Sequence[Single],
     collage: CollageResult | None,
     decision: Decision,
     seconds: float,
@@ -80,6 +83,7 @@ def compile_report(
 ) -> dict[str, Any]:
     """The object that ``intarsia compile --json`` prints; ``artifact`` is set by whoever saves it.
 
+    ``tuned`` are the engines as the search for mixes knew them.
     ``others`` are the footprints of plans that were not benchmarked, ``remarks`` what is to be known of the comparison,
     beside what planning remarks;
     ``announced`` is how many seconds were announced that it would take, where those of the budget do not do, and why.
@@ -89,9 +93,9 @@ def compile_report(
     chosen, verdict = decision.chosen, decision.verdict
     footprints = {**(others or {}), **verdict.footprints}
     latency = _latency(chosen.name, verdict)
-    alternatives = AlternativeCosts(job.problem, singles, collage)
+    alternatives = AlternativeCosts(job.problem, tuned, collage)
     mixes = [_mix(mix, decision) for mix in (*(() if collage is None else collage.mixes), *_inside_mixes(singles))]
-    figures = plan_figures(chosen.name, verdict, footprints.get(chosen.name))
+    figures = plan_figures(chosen, verdict, footprints.get(chosen.name))
     alone = [_single(single, decision, footprints) for single in singles if single.target != RUNS_BODIES]
     weights = sum(weight.nbytes for weight in job.problem.graph.weights.values())
     engines = sorted({registry.engine_of(target) for target in job.problem.leaves})
@@ -114,7 +118,7 @@ def compile_report(
         ],
         "conclusion": decision.conclusion.value,
         "predicted_ms": chosen.total_ms,
-        "prediction": _prediction(chosen.total_ms, latency),
+        "prediction": None if verdict.instances else _prediction(chosen.total_ms, latency),
         "partitions": partitions_json(job, decision, alternatives),
         "transfers": transfers_json(job, decision),
         "opportunities": opportunities_json(chosen, alternatives),
@@ -130,7 +134,7 @@ def compile_report(
         "reduced_precision_dropped": [{"plan": plan, "reason": reason} for plan, reason in decision.reduced.dropped],
         "mixes": mixes,
         "default_settings": rows_json(
-            defaults, None if latency is None else latency["median"], _speed(chosen, decision)
+            defaults, None if latency is None else latency["median"], _speed(chosen, decision), figures.get("load")
         ),
         "segments": [] if collage is None else segments_json(job.problem.segments, alternatives),
         "search": {
@@ -151,6 +155,7 @@ def compile_report(
             "benchmark_replayed": verdict.is_replayed,
         },
         "threads": chosen.settings.threads,
+        "instances": chosen.settings.instances,
         "max_memory": job.problem.settings.max_memory,
         "engines": {name: {"version": registry.probe(name).version} for name in engines},
         "machine": {**asdict(this_machine()), "fingerprint": this_machine().fingerprint},
@@ -170,8 +175,12 @@ def _latency(name: str, verdict: Verdict) -> dict[str, float] | None:
     times = verdict.rounds_ms.get(name)
     if not times:
         return None
-    ms = verdict.expected_ms(name)
-    return {"median": ms, "min": min(ms, *times), "p90": max(ms, percentile(times, 0.9))}
+    ms, count = verdict.call_ms(name), verdict.instances.get(name, 1)
+    return {
+        "median": ms,
+        "min": min(ms, *(count * each for each in times)),
+        "p90": max(ms, count * percentile(times, 0.9)),
+    }
 
 
 def _single(single: Single, decision: Decision, footprints: Mapping[str, Footprint]) -> dict[str, Any]:
@@ -191,12 +200,11 @@ def _single(single: Single, decision: Decision, footprints: Mapping[str, Footpri
         return {"target": name, "failure": {"stage": stage, "reason": reason, "cause": cause, "repro": None}}
     benchmarked = {c.name: verdict.expected_ms(c.name) for c in working if c.name in verdict.benchmarked}
     best = min(working, key=lambda candidate: benchmarked.get(candidate.name, inf))
-    latency = benchmarked.get(best.name, best.total_ms)
     return {
         "target": name,
         "tuned": str(best.partitions[0].target),
         "spin": best.settings.spin.value,
-        "latency_ms": latency,
+        "latency_ms": call_ms(best, verdict),
         "speed": _speed(best, decision),
         "benchmarked": best.name in benchmarked,
         "speedup_vs_best_single": None if best == decision.best_single else _interval(_speedup(best, decision)),
@@ -205,7 +213,7 @@ def _single(single: Single, decision: Decision, footprints: Mapping[str, Footpri
         "allowed_error": single.outcome.allowed,
         **({} if single.stages is None else {"stages": asdict(single.stages)}),
         "load_s": single.outcome.load_s,
-        **plan_figures(best.name, verdict, footprints.get(best.name), single.outcome),
+        **plan_figures(best, verdict, footprints.get(best.name), single.outcome),
     }
 
 
@@ -219,7 +227,7 @@ def _inside_mixes(singles: Sequence[Single]) -> Iterator[Mix]:
 def _mix(mix: Mix, decision: Decision) -> dict[str, Any]:
     plan, verdict = mix.candidate, decision.verdict
     benchmarked = plan.name in verdict.benchmarked
-    latency = verdict.expected_ms(plan.name) if benchmarked else mix.measured_ms
+    latency = verdict.call_ms(plan.name) if benchmarked else mix.measured_ms
     failure = verdict.failed.get(plan.name)
     return {
         "name": plan.name,
@@ -233,7 +241,7 @@ def _mix(mix: Mix, decision: Decision) -> dict[str, Any]:
         "speedup_vs_best_single": _interval(_speedup(plan, decision)),
         "shown_vs_best_single": _shown(plan, decision),
         "failure": None if failure is None else {"stage": failure[0], "reason": failure[1]},
-        **plan_figures(plan.name, verdict, verdict.footprints.get(plan.name)),
+        **plan_figures(plan, verdict, verdict.footprints.get(plan.name)),
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from intarsia.backends import registry
-from intarsia.config.settings import Spin
+from intarsia.config.settings import RunSettings, Spin
 from intarsia.cost.keys import run_facts
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.recall import Entry, computed, recalled
@@ -80,7 +80,7 @@ def measure_defaults(
         return ()
     due = _due(problem, singles, decision)
     plans = {
-        str(engine): _candidate(problem, target)
+        str(engine): _candidate(problem, target, decision.chosen.settings)
         for engine, target in due
         if problem.settings.footprints or reduced_type(target) is not None
     }
@@ -106,15 +106,15 @@ def _due(problem: Problem, singles: Sequence[Single], decision: Decision) -> Ite
             yield single.target, target
 
 
-def _candidate(problem: Problem, target: Target) -> Candidate:
-    """The whole model on it, compared with the reference and never refused."""
+def _candidate(problem: Problem, target: Target, chosen: RunSettings) -> Candidate:
+    """The whole model on it, on the threads and instances that ship; compared with the reference, and never refused."""
     spin = Spin.FREE if registry.of(target).traits.spins else Spin.CALL
     partitions = problem.whole(target)
     return Candidate(
         name=f"{target}, default settings",
         label=str(target),
         partitions=partitions,
-        settings=replace(problem.run(spin), verified=False),
+        settings=replace(problem.run(spin), threads=chosen.threads, instances=chosen.instances, verified=False),
         predicted_ms=(None,) * len(partitions),
     )
 

@@ -14,7 +14,7 @@ from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.errors import MismatchError
 from intarsia.planning.bodies import RUNS_BODIES
-from intarsia.planning.problem import Candidate
+from intarsia.planning.problem import Candidate, Problem
 from intarsia.planning.request import Compilation
 from intarsia.search.collage.collage import CollageResult, CollageSearch
 from intarsia.search.collage.run_modes import given_candidate
@@ -29,15 +29,23 @@ from intarsia.search.single.pruning import left_out
 from intarsia.search.single.single_engine import Single, tune_singles, tune_unverified
 from intarsia.search.streams import stream_of
 from intarsia.search.thresholds import DECISION, SHARES
+from intarsia.search.under_load import Loads
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What came of it; the search for mixes is ``None`` if there was none."""
+    """What came of it.
+
+    Attributes:
+        singles: Every engine alone, with the plans that took part in the decision.
+        tuned: The same as the search for mixes knew them: under load other plans take part.
+        collage: What the search for mixes came to; ``None`` if there was none.
+    """
 
     singles: Sequence[Single]
+    tuned: Sequence[Single]
     collage: CollageResult | None
     decision: Decision
 
@@ -69,10 +77,12 @@ def search(job: Compilation, measurer: Measurer, deadline: Deadline, progress: W
         decision = None if is_asked_for else decide_early(measurer, _plans(singles), limit, unwatched)
         if decision is None:
             raise
-        return Found(singles=singles, collage=None, decision=decision)
+        return Found(singles=singles, tuned=singles, collage=None, decision=decision)
 
 
 def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
+    if job.problem.settings.is_for_throughput:
+        return _searched_under_load(job, measurer, deadline, progress)
     singles = tune_singles(job.problem, measurer, progress, deadline)
     if job.problem.settings.footprints:
         measurer.time.last_s = _footprints_s(measurer, singles, deadline)
@@ -90,7 +100,31 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
     reasons = (decision.reason, stream.reason, reduced.reason)
     (chosen,) = _filled(measurer, [decision.chosen])
     decision = replace(decision, chosen=chosen, reason="; ".join(filter(None, reasons)))
-    return Found(singles=singles, collage=collage, decision=decision)
+    return Found(singles=singles, tuned=singles, collage=collage, decision=decision)
+
+
+def _searched_under_load(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
+    loads = Loads(job, measurer, progress)
+    engines = loads.engines(lambda problem: tune_singles(problem, measurer, progress, deadline))
+    if job.problem.settings.footprints:
+        measurer.time.last_s = _footprints_s(measurer, engines.singles, deadline)
+    narrow = engines.narrowed(job)
+    found = _collage(narrow, measurer, engines.tuned, deadline, progress)
+    exact = [mix.candidate for mix in found.mixes] if found else []
+    accuracy_budget = AccuracyBudget(narrow.problem, measurer, _plans(engines.tuned), exact, progress)
+    plans, collage = _plans(engines.singles), loads.mixes(found)
+    mixes = [mix.candidate for mix in collage.mixes] if collage else []
+    stated = _stated(job, has_plans=bool(plans or mixes))
+    wanted = (
+        None
+        if stated is None
+        else loads.given(lambda ways: given_candidate(stated, job.given, ways, measurer), job.ways)
+    )
+    reduced = loads.reduced(accuracy_budget.plans()) if wanted is None else NO_REDUCED_PRECISION
+    decision = decide(job.problem, measurer, plans, mixes, wanted, deadline, progress, reduced, accuracy_budget.judge)
+    reasons = (decision.reason, reduced.reason)
+    decision = replace(decision, reason="; ".join(filter(None, reasons)))
+    return Found(singles=engines.singles, tuned=engines.tuned, collage=collage, decision=decision)
 
 
 def _unverified(
@@ -98,7 +132,12 @@ def _unverified(
 ) -> Found:
     """The best of the engines that run the model, though none could be shown to answer rightly."""
     before = tune_singles(job.problem, measurer, unwatched)
-    singles = tune_unverified(job.problem, measurer, before, progress)
+
+    def tune(problem: Problem) -> tuple[Single, ...]:
+        return tune_unverified(problem, measurer, tune_singles(problem, measurer, unwatched), progress)
+
+    loads = Loads(job, measurer, progress) if job.problem.settings.is_for_throughput else None
+    singles = tune(job.problem) if loads is None else loads.engines(tune).singles
     plans = [replace(plan, settings=replace(plan.settings, verified=False)) for plan in _plans(singles)]
     ways = [replace(way, verified=False) for way in job.ways]
     wanted = None if plans else given_candidate("greedy", job.given, ways, measurer)
@@ -107,7 +146,7 @@ def _unverified(
     reasons = {str(each.target): each.outcome.reason for each in before if isinstance(each.outcome, Failure)}
     unshown = "no engine could be shown to answer rightly, so the best one ships unverified"
     reason = f"{unshown}: {reasons.get(decision.chosen.label, why)}; --strict refuses it"
-    return Found(singles=singles, collage=None, decision=replace(decision, reason=reason))
+    return Found(singles=singles, tuned=singles, collage=None, decision=replace(decision, reason=reason))
 
 
 def _collage(
@@ -159,11 +198,16 @@ def _search_s(measurer: Measurer, deadline: Deadline) -> float:
 
 def _wanted(job: Compilation, measurer: Measurer, *, has_plans: bool) -> Candidate | None:
     """The plan that ships without a search: the one asked for, or the only one there is."""
+    stated = _stated(job, has_plans=has_plans)
+    return None if stated is None else given_candidate(stated, job.given, job.ways, measurer)
+
+
+def _stated(job: Compilation, *, has_plans: bool) -> str | None:
+    """How the plan divides the model that ships without a search; ``None`` where one is searched for."""
     stated = job.problem.settings.partition
-    is_stated = stated in ("greedy", "manual")
-    if has_plans and not is_stated:
-        return None
-    return given_candidate(stated if is_stated else "greedy", job.given, job.ways, measurer)
+    if stated in ("greedy", "manual"):
+        return stated
+    return None if has_plans else "greedy"
 
 
 def _filled(measurer: Measurer, plans: Sequence[Candidate]) -> list[Candidate]:

@@ -161,6 +161,22 @@ class StreamLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class LoadLimits:
+    """Choosing how many instances of a plan answer requests, and on how many threads each."""
+
+    effort: Effort = Effort(seconds=0.4, min_runs=5, max_runs=30, until=0.75)
+    """For a plan in one way to divide the threads; not begun so late that nothing can be compared any more."""
+    hopeless: float = 2.0
+    """A plan of which a request takes so many times as long as of the best is given up after its warm-up."""
+    settings: int = 2
+    """Settings of an engine that are measured under load on the same threads, at most."""
+    settings_behind: float = 1.10
+    """They are within this factor of its best by itself."""
+    mixes: int = 2
+    """Mixes that are measured under load, at most: more do not take part in the paired benchmark."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PrecisionLimits:
     """Looking for plans in reduced precision, and checking them on the validation set."""
 
@@ -219,5 +235,6 @@ SINGLE = SingleLimits()
 COLLAGE = CollageLimits()
 DECISION = DecisionLimits()
 STREAMS = StreamLimits()
+LOAD = LoadLimits()
 PRECISION = PrecisionLimits()
 INNER = InnerLimits()

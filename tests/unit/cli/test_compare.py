@@ -20,6 +20,8 @@ def test_json_is_the_comparison(fakes: Fakes, folder: Path) -> None:
         "store": None,
         "shapes": {"N": 2},
         "max_memory": None,
+        "objective": "latency",
+        "max_latency": None,
     }
     settings |= {"constraints": None, "custom_ops": (), "seed": 0}
     told = {

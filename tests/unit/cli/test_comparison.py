@@ -8,8 +8,9 @@ from intarsia.cli import console
 from intarsia.cli.comparison import print_comparison, print_judgement
 from intarsia.cli.tables import MOST_MIXES
 from intarsia.report.baseline import judge
+from intarsia.report.comparison import Comparison
 from intarsia.report.limits import parse_limit
-from tests.cli_fakes import COMPARISON, MIX, SINGLES
+from tests.cli_fakes import COMPARISON, MIX, SINGLES, UNDER_LOAD
 
 
 def shown(capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -87,3 +88,33 @@ def test_each_limit_is_told_in_units_that_people_read(capsys: pytest.CaptureFixt
 def test_without_limits_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     print_judgement(judge(COMPARISON, None, []), None)
     assert shown(capsys) == []
+
+
+def test_under_load_requests_stand_in_place_of_milliseconds(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "PIPE_WIDTH", 120)
+    report = Comparison(UNDER_LOAD).json()
+    print_comparison(report)
+    lines = shown(capsys)
+    assert lines[0].split() == [
+        *("plan", "instances", "requests/s", "95", "%", "p50", "p99", "speed", "cold", "peak", "error"),
+    ]  # fmt: skip
+    first = [line.split()[0] for line in lines if line]
+    assert first[1:5] == ["collage:", "mnn", "onnxruntime", "openvino"]
+    assert lines[1].split()[-11:] == [
+        *("2", "x", "1", "79.4", "77.0-81.0", "25.1", "28.7", "1.22", "0.74", "231", "2e-06"),
+    ]  # fmt: skip
+    assert lines[4].split()[-11:] == ["2", "x", "1", "~31.0", "-", "-", "-", "-", "0.85", "88", "7e-07"]
+    monkeypatch.setattr(console, "PIPE_WIDTH", 100)
+    print_comparison(report)
+    assert max(map(len, shown(capsys))) <= 100
+    print_comparison(report, verbose=True)
+    assert {"compile", "steady"} <= set(shown(capsys)[0].split())
+
+
+def test_the_advice_says_how_many_instances() -> None:
+    found = Comparison(UNDER_LOAD)
+    assert "2 instances on 1 thread each answer 79.4 requests a second" in found.recommendation
+    assert "79.4 requests/s by 2 x 1" in repr(found)
+    assert "threads 2:" in repr(found)

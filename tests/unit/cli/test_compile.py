@@ -17,6 +17,7 @@ def test_every_option_reaches_the_driver(fakes: Fakes, folder: Path) -> None:
         *("--custom-ops", "lib.so", "--max-memory", "500MB"),
         *("--store", "s.db", "--shape", "input=1x3x8x8", "--shape", "N=8", "--seed", "4", "-o", "out.bin"),
         *("--constraints", "devices.yaml", "--max-error", "0.05", "--strict", "--strict-machine"),
+        *("--objective", "throughput", "--max-latency", "20"),
         *("--min-nodes", "mnn=2", "--min-nodes", "ncnn=3", "--min-flops", "1000"),
     )
     assert done.exit_code == 0, done.output
@@ -33,6 +34,8 @@ def test_every_option_reaches_the_driver(fakes: Fakes, folder: Path) -> None:
                 "min_nodes": {"mnn": 2, "ncnn": 3},
                 "min_flops": 1000,
                 "max_memory": "500MB",
+                "objective": "throughput",
+                "max_latency": 20.0,
                 "store": Path("s.db"),
                 "custom_ops": (Path("lib.so"),),
                 "shapes": {"input": (1, 3, 8, 8), "N": 8},
@@ -62,6 +65,8 @@ def test_the_defaults_leave_the_choice_to_the_driver(fakes: Fakes, folder: Path)
         "min_nodes": 1,
         "min_flops": 0,
         "max_memory": None,
+        "objective": "latency",
+        "max_latency": None,
         "store": None,
         "custom_ops": (),
         "shapes": None,

@@ -29,6 +29,7 @@ def test_leaves_and_settings_say_who_stated_them(fakes: Fakes, folder: Path) -> 
         ("seed", "3", "--seed"),
         ("strict", "False", "default"),
         ("strict-machine", "False", "default"),
+        ("objective", "latency", "default"),
     ]
     assert fakes.calls == []
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from intarsia.cli.main import cli
-from intarsia.cli.options import File, Seconds, Share, Whole
+from intarsia.cli.options import File, Milliseconds, Seconds, Share, Whole
 from tests.cli_fakes import Fakes, invoke
 
 NUMERIC = (click.types.IntParamType, click.types.FloatParamType)
@@ -48,7 +48,7 @@ def test_there_are_numbers_and_paths() -> None:
 def test_a_numeric_option_takes_only_what_is_a_number_of_its_kind(
     path: tuple[str, ...], param: click.Parameter
 ) -> None:
-    assert isinstance(param.type, Seconds | Share | Whole)
+    assert isinstance(param.type, Seconds | Milliseconds | Share | Whole)
     for text in HOSTILE:
         try:
             value = param.type.convert(text, param, None)
@@ -120,6 +120,8 @@ SETTINGS = {
     "partition": [["single"], {"a": 1}, True, "doubly", 3],
     "strict": [[True], {"a": 1}, "perhaps", 3, 1.5],
     "strict-machine": [[True], {"a": 1}, "perhaps", 3, 1.5],
+    "objective": [["latency"], {"a": 1}, True, "speed", 3],
+    "max-latency": [[20], {"a": 1}, True, "short", 0, -1, 20],
     "shape": ["N", 3, True, ["N"], [["N", 1]], {"N": [1]}, {"N": True}, {"N": {"a": 1}}, {"N": 1e308}, {"": 1}],
 }
 CASES = [(name, value) for name, values in SETTINGS.items() for value in values]

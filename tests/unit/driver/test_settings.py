@@ -34,6 +34,8 @@ WRONG: dict[str, tuple[tuple[Any, str], ...]] = {
     "strict": ((None, "strict=None: give True or False"),),
     "strict_machine": (("yes", "strict_machine='yes': give True or False"),),
     "custom_ops": (("lib.so", "custom_ops='lib.so': give a list of paths"), (["no.so"], "no.so is not there")),
+    "objective": (("speed", "objective='speed': give one of latency, throughput"),),
+    "max_latency": ((0, "max_latency=0: give milliseconds above 0"), (20, "goes with --objective throughput")),
 }
 
 
@@ -43,6 +45,13 @@ def test_a_wrong_value_is_refused_with_the_right_ones(name: str) -> None:
         with pytest.raises(ConfigError) as caught:
             CompileSettings(**{name: value})
         assert message in str(caught.value)
+
+
+def test_an_objective_goes_with_what_it_can_be_measured_on() -> None:
+    settings = CompileSettings(objective="throughput", max_latency=20)
+    assert (settings.search.objective, settings.search.max_latency_ms) == ("throughput", 20.0)
+    with pytest.raises(ConfigError, match="sizes of N may vary"):
+        CompileSettings(objective="throughput", shapes={"N": "1..8"})
 
 
 def test_the_keywords_are_the_attributes() -> None:

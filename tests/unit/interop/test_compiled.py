@@ -68,6 +68,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "constraints": {"constraints": [Constraint.node("relu", "cpu")]},
     "prune": {"prune": False},
     "max_memory": {"max_memory": "1GB"},
+    "objective": {"objective": "throughput"},
+    "max_latency": {"objective": "throughput", "max_latency": 20},
     "footprints": {"footprints": True},
     "max_error": {"max_error": 0.01},
     "strict": {"strict": True},

@@ -32,10 +32,18 @@ STATED: dict[str, st.SearchStrategy[Any]] = {
     "max_error": st.none() | st.floats(1e-6, 0.5),
     "strict": st.booleans(),
     "strict_machine": st.booleans(),
+    "objective": st.sampled_from(["latency", "throughput"]),
+    "max_latency": st.none() | st.floats(0.1, 1e3),
 }
 
 
-@given(st.fixed_dictionaries({}, optional=STATED))
+def goes_together(stated: dict[str, Any]) -> bool:
+    if stated.get("objective") == "throughput":
+        return not stated.get("shapes")
+    return stated.get("max_latency") is None
+
+
+@given(st.fixed_dictionaries({}, optional=STATED).filter(goes_together))
 def test_settings_come_back(stated: dict[str, Any]) -> None:
     settings = CompileSettings(**stated)
     found = settings_of_text(settings_text(settings), "there.sqlite")

@@ -111,6 +111,8 @@ def test_what_was_not_measured_is_undecided(limit: str, why: str) -> None:
     ("changes", "said"),
     [
         ({"threads": 4}, "threads: 4 then, 2 now"),
+        ({"objective": "throughput"}, "objective: throughput then, latency now"),
+        ({"instances": 2}, "instances: 2 then, 1 now"),
         ({"engines": {"mnn": {"version": "3.5"}}}, "mnn: 3.5 then, 3.6.1 now"),
         ({"engines": {}}, "mnn: not there then, 3.6.1 now"),
         ({"machine": comparison()["machine"] | {"cpu": "B"}}, "cpu: B then, A CPU now"),

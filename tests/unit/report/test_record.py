@@ -19,16 +19,18 @@ from intarsia.backends import registry
 from intarsia.backends.contract.failures import Cause
 from intarsia.config import CompilationConfig, RunSettings, Spin
 from intarsia.cost.records.record import Failure, Measurement
+from intarsia.cost.timing.footprint import Tail
 from intarsia.cost.timing.verdict import CONTROL_NAME, Verdict
 from intarsia.cost.worker.repro import Origin
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
 from intarsia.planning.request import Compilation
+from intarsia.report.plan_figures import call_ms, plan_figures
 from intarsia.report.record import compile_report
 from intarsia.search.collage.collage import CollageResult, Mix
 from intarsia.search.collage.edge_costs import Known
 from intarsia.search.decision.conclusion import Conclusion
-from intarsia.search.decision.decision import Decision
+from intarsia.search.decision.decision import NO_BENCHMARK, Decision
 from intarsia.search.single.single_engine import Single
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem
@@ -90,6 +92,7 @@ def report(chosen: Candidate = MIX, *, mixes: bool = True, verdict: Verdict = VE
     collage = CollageResult(mixes=found, segments=2, rounds=2, is_finished=False, known=KNOWN, shares=SHARES)
     return compile_report(
         job=cast("Compilation", Job()),
+        tuned=singles,
         singles=singles,
         collage=collage if mixes else None,
         decision=Decision(
@@ -270,3 +273,27 @@ def test_a_transfer_of_ours_has_its_time(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_what_planning_remarks_is_in_the_report() -> None:
     assert "jit of 'llvm -jit=mcjit': no effect on mnn" in report()["remarks"]
+
+
+def test_under_load_each_plan_says_how_many_instances_answer_how_much() -> None:
+    """Two instances of the mix, of which each call takes twice what lies between two answers."""
+    served = replace(MIX, settings=replace(SETTINGS, threads=1, instances=2), between_ms=8.5)
+    verdict = replace(VERDICT, instances={"onnxruntime": 1, "collage": 2}, tails={"collage": Tail.of([15.0, 17.0])})
+    found = report(served, verdict=verdict)
+    load = found["figures"]["load"]
+    assert (load["instances"], load["threads"], load["p50_ms"], load["p99_ms"]) == (2, 1, 16.0, 17.0)
+    assert load["requests_per_second"]["median"] == 125.0
+    assert found["latency_ms"] == {"median": 16.0, "min": 14.0, "p90": 16.0}
+    assert (found["instances"], found["threads"], found["prediction"]) == (2, 1, None)
+    assert [part["measured_ms"] for part in found["partitions"]] == [10.0, 6.0]
+    alone = found["singles"][0]
+    assert alone["load"]["requests_per_second"]["median"] == 100.0
+    assert (alone["load"]["instances"], alone["load"]["p99_ms"]) == (1, None)
+
+
+def test_what_was_timed_apart_under_load_has_its_rate_alone() -> None:
+    served = replace(ALONE, settings=replace(SETTINGS, threads=1, instances=2), between_ms=4.0)
+    figures = plan_figures(served, NO_BENCHMARK, None, MEASURED)
+    assert figures["load"]["requests_per_second"] == {"median": 250.0, "low": None, "high": None}
+    assert (figures["interval_ms"], call_ms(served, NO_BENCHMARK)) == (None, 8.0)
+    assert "load" not in plan_figures(ALONE, NO_BENCHMARK, None, MEASURED)

@@ -8,10 +8,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from intarsia.cost.records.record import Spent
+from intarsia.cost.records.record import Ms, Spent
 from intarsia.cost.thresholds import PAIRED
 from intarsia.cost.timing.memory import Memory
-from intarsia.cost.timing.statistics import Interval, percentile_interval
+from intarsia.cost.timing.statistics import Interval, median, percentile_interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,16 +20,27 @@ class Tail:
 
     Attributes:
         p99: 99th percentile in milliseconds, at full speed; ``None`` for too few calls.
+        p50: The median of the calls; ``None`` in older records, as is the next.
+        slowest: Milliseconds of the slowest.
     """
 
     calls: Annotated[int, Field(ge=0)]
     p99: Interval | None
+    p50: Ms | None = None
+    slowest: Ms | None = None
 
     @staticmethod
     def of(calls_ms: Sequence[float]) -> Tail:
         """Of these calls."""
         p99 = percentile_interval(calls_ms, 0.99) if len(calls_ms) >= PAIRED.p99_calls else None
-        return Tail(calls=len(calls_ms), p99=p99)
+        if not calls_ms:
+            return Tail(calls=0, p99=None)
+        return Tail(calls=len(calls_ms), p99=p99, p50=median(calls_ms), slowest=max(calls_ms))
+
+    @property
+    def p99_ms(self) -> float | None:
+        """The 99th percentile, or the slowest call where they are too few to tell."""
+        return self.slowest if self.p99 is None else self.p99.median
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

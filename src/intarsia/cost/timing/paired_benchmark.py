@@ -27,7 +27,7 @@ from intarsia.cost.timing.verdict import CONTROL_NAME, MEMORY_STAGE, Verdict
 from intarsia.cost.worker.client import WorkerClient
 from intarsia.cost.worker.deadline import NO_END, Deadline
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
-from intarsia.cost.worker.protocol import Answer, Open, Opened, Profile, Round, Times, Wait, Waited
+from intarsia.cost.worker.protocol import Answer, Load, Open, Opened, Profile, Round, Times, Wait, Waited
 from intarsia.runtime.artifact.trust import UNSTATED, Trust
 from intarsia.runtime.environment import worker_environment
 from intarsia.runtime.executors.transfers import HOST
@@ -36,12 +36,18 @@ from intarsia.runtime.plan import Plan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contender:
-    """An artifact in the paired benchmark."""
+    """An artifact in the paired benchmark.
+
+    Attributes:
+        instances: How many instances of it are at work at one time in its turns, each called again and again; ``None``
+            times single calls.
+    """
 
     name: str
     path: Path
     plan: Plan
     trust: Trust = UNSTATED
+    instances: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +129,9 @@ def paired_benchmark(
         running = _still_standing(running, _verdict(sets, running, failed, effort), keep)
         best = min(median(times) for times in done.rounds.values())
         watch(Progress(stage="decide", done=len(sets), total=effort.processes, best_ms=best))
-    return replace(_verdict(sets, running, failed, effort), footprints=weighed, causes=causes)
+    last = replace(_verdict(sets, running, failed, effort), footprints=weighed, causes=causes)
+    loads = {each.name: each.instances for each in contenders if each.instances and each.name in last.benchmarked}
+    return replace(last, instances=loads)
 
 
 def _may_pass(done: _Set, running: Mapping[str, Contender], warned: Mapping[str, Cause]) -> dict[str, Cause] | None:
@@ -273,7 +281,7 @@ def _open_at_once(
 
 
 def _open(contender: Contender) -> Open:
-    return Open(path=str(contender.path), trust=contender.trust)
+    return Open(path=str(contender.path), trust=contender.trust, instances=contender.instances)
 
 
 def _opened(name: str, answer: Answer) -> Opened:
@@ -291,7 +299,7 @@ def _rounds(
     deadline: Deadline = NO_END,
 ) -> tuple[dict[str, tuple[float, ...]], dict[str, tuple[float, ...]]]:
     """For each contender one time a round, in turns whose order is drawn anew each time; and all its calls."""
-    requests = {name: _round(name, worker) for name, worker in workers.items()}
+    requests = {name: _round(name, worker, running[name]) for name, worker in workers.items()}
     rounds: dict[str, list[float]] = {name: [] for name in workers}
     calls: dict[str, list[float]] = {name: [] for name in workers}
     end = deadline.spent + effort.seconds
@@ -309,33 +317,39 @@ def _rounds(
 
 
 def _turn(
-    name: str, worker: WorkerClient, request: Round, slowdown: Slowdown, settle_s: float
+    name: str, worker: WorkerClient, request: Round | Load, slowdown: Slowdown, settle_s: float
 ) -> tuple[float, list[float]]:
-    """The median of a turn at full speed, and its calls normalised to the pace at which their median is this."""
-    last: tuple[float, ...] = ()
+    """What a turn took at full speed, and its calls at the same pace; see `_figure`."""
+    last = Times(ms=())
 
     def turn_ms() -> float:
         nonlocal last
-        last = _times(name, worker, request).ms
-        return median(last)
+        last = _times(name, worker, request)
+        return _figure(last)
 
     ms = at_full_speed(turn_ms, slowdown, settle_s)
-    own = median(last)
-    return ms, [each * ms / own for each in last] if own else list(last)
+    own = _figure(last)
+    return ms, [each * ms / own for each in last.ms] if own else list(last.ms)
 
 
-def _times(name: str, worker: WorkerClient, request: Round | Profile) -> Times:
+def _figure(told: Times) -> float:
+    """The median of a turn's calls; under load the milliseconds from one answer to the next."""
+    return median(told.ms) if told.between_ms is None else told.between_ms
+
+
+def _times(name: str, worker: WorkerClient, request: Round | Load | Profile) -> Times:
     answer = worker.ask(request, PATIENCE.contender_s)
     if not isinstance(answer, Times):
         raise _FailedError(name, answer)
     return answer
 
 
-def _round(name: str, worker: WorkerClient) -> Round:
-    ms = min(_times(name, worker, Round(warm=1, runs=2)).ms)
+def _round(name: str, worker: WorkerClient, contender: Contender) -> Round | Load:
+    make = Round if contender.instances is None else Load
+    ms = min(_times(name, worker, make(warm=1, runs=2)).ms)
     if ms > PAIRED.turn_ms:
-        return Round(warm=1, runs=1)
-    return Round(warm=PAIRED.warm_runs, runs=min(50, math.ceil(PAIRED.turn_ms / ms)))
+        return make(warm=1, runs=1)
+    return make(warm=PAIRED.warm_runs, runs=min(50, math.ceil(PAIRED.turn_ms / ms)))
 
 
 def _profile(

@@ -6,8 +6,10 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from intarsia.cost.thresholds import SAMPLING
+from intarsia.cost.timing.clients import Clients
 from intarsia.cost.timing.clock_calibration import Slowdown, full_speed, is_even
 from intarsia.cost.timing.statistics import halves_agree, median_interval
 
@@ -59,6 +61,13 @@ def sample_stream(stream: Iterator[object], effort: Effort, slowdown: Slowdown =
     fewest = SAMPLING.warm_up_requests
     count = max(fewest, math.ceil(SAMPLING.stream_ms / _per_result(stream, fewest)))
     return sample(lambda: _per_result(stream, count), effort, slowdown)
+
+
+def sample_load(clients: Clients[Any], effort: Effort, slowdown: Slowdown = full_speed) -> Samples:
+    """As `sample`, for instances at work at one time: each sample is the milliseconds from one answer to the next."""
+    clients.burst(SAMPLING.warm_up_calls)
+    calls = max(1, math.ceil(SAMPLING.stream_ms / max(clients.burst(1).calls_ms)))
+    return sample(lambda: clients.burst(calls).between_ms, effort, slowdown)
 
 
 def _per_result(stream: Iterator[object], count: int) -> float:

@@ -14,6 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
 
 from intarsia.backends.contract.failures import Cause
 from intarsia.cost.records.record import Error, Ms, Spent
@@ -22,6 +25,7 @@ from intarsia.cost.timing.footprint import Footprint, Tail
 from intarsia.cost.timing.statistics import Interval, hull, median, median_interval, paired_ratios, set_medians
 
 CONTROL_NAME = "control"
+Instances = Annotated[int, Field(ge=1)]
 MEMORY_STAGE = "memory"
 """Where a contender failed that needs more memory than it may."""
 
@@ -49,16 +53,16 @@ def out_by(control: Interval) -> str:
     return ""
 
 
-def unshown(gain: Interval, control: Interval | None) -> str:
+def unshown(gain: Interval, control: Interval | None, how: str = "as fast") -> str:
     """What was measured where no difference is shown; and why none is, if the whole interval lies on one side of 1."""
-    times = f"{gain.low:.2f} to {gain.high:.2f} times as fast"
+    times = f"{gain.low:.2f} to {gain.high:.2f} times {how}"
     if gain.low <= 1.0 <= gain.high:
         return times
     if control is None:
         return f"{times}, but not beyond the noise"
     if max(gain.low, 1.0 / gain.high) > reach(control):
         return f"{times}, but not in every set of processes"
-    return f"{times}, but the same plan was {control.low:.2f} to {control.high:.2f} times as fast as itself"
+    return f"{times}, but the same plan was {control.low:.2f} to {control.high:.2f} times {how} as itself"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +83,8 @@ class Verdict:
         tails: For each contender, its slowest calls.
         footprints: For each contender that was loaded, what its processes started with and hold.
         compile_s: For each contender, the seconds that its engines took to compile it.
+        instances: For each contender how many instances of it were at work at one time; empty where single calls were
+            timed. Under load, ``rounds_ms`` are milliseconds from one answer to the next.
         is_replayed: Whether it is one of another moment, from the store.
     """
 
@@ -94,6 +100,7 @@ class Verdict:
     tails: Mapping[str, Tail] = field(default_factory=dict)
     footprints: Mapping[str, Footprint] = field(default_factory=dict)
     compile_s: Mapping[str, Spent] = field(default_factory=dict)
+    instances: Mapping[str, Instances] = field(default_factory=dict)
     is_replayed: bool = False
     causes: Mapping[str, Cause] = field(default_factory=dict)
 
@@ -118,7 +125,21 @@ class Verdict:
         """
         return median(self.rounds_ms[self.first]) / self._rate(name)
 
+    def call_ms(self, name: str) -> float:
+        """Milliseconds that a call takes: with n instances at work, n times those from one answer to the next."""
+        return self.expected_ms(name) * self.instances.get(name, 1)
+
+    def requests_per_second(self, name: str) -> Interval:
+        """How many requests it answers a second, by its milliseconds and their interval."""
+        ms = self._between(name)
+        return Interval(median=1e3 / ms.median, low=1e3 / ms.high, high=1e3 / ms.low)
+
     def latency(self, name: str) -> Interval:
+        """Milliseconds a call, with the interval of `_between`."""
+        count, ms = self.instances.get(name, 1), self._between(name)
+        return Interval(median=count * ms.median, low=count * ms.low, high=count * ms.high)
+
+    def _between(self, name: str) -> Interval:
         """Milliseconds a call: the 95 % interval of the rounds' median, widened to hold that of each set.
 
         Of one that left, by how much longer it took than the first in the benchmark.
@@ -138,8 +159,13 @@ class Verdict:
         """
         steps, transfers = self.profile_ms.get(name, ()), self.transfers_ms.get(name, ())
         whole = sum(steps) + sum(transfers)
-        scale = self.expected_ms(name) / whole if whole and name in self.benchmarked else 1.0
+        scale = self.call_ms(name) / whole if whole and name in self.benchmarked else 1.0
         return tuple(scale * ms for ms in steps), tuple(scale * ms for ms in transfers)
+
+    @property
+    def how(self) -> str:
+        """What plans are compared by, behind "so many times"."""
+        return "as many requests a second" if self.instances else "as fast"
 
     @property
     def first(self) -> str:

@@ -55,4 +55,4 @@ class WorkerPool:
 
 def _alike(settings: RunSettings) -> RunSettings:
     """The settings that a process depends on: how calls follow each other is not one of them."""
-    return replace(settings, parallel=False, pipeline=None, max_error=None, verified=True)
+    return replace(settings, parallel=False, pipeline=None, max_error=None, verified=True, instances=1)

@@ -68,10 +68,11 @@ class InsideMessage(Message):
         return Inside(partitions=partitions, threads=self.threads, parallel=self.parallel, pipeline=self.pipeline)
 
 
-Timed = Literal["last", "all", "main", "partition", "stream"]
+Timed = Literal["last", "all", "main", "partition", "stream", "load"]
 """Which part of a workload is timed: its last partition in its place behind the others, or all of it. Where partitions
 are embedded: all but the partitions, which answer what was recorded, or just the one that computes among them. Of a
-stream: the time between one result and the next."""
+stream: the time between one result and the next. Under load: the same, of as many instances as the settings say, all at
+work at one time."""
 
 
 class Workload(Message):
@@ -113,17 +114,29 @@ class Wait(Message):
 
 
 class Open(Message):
-    """Load an artifact, feed it the recorded inputs, run it, and check it."""
+    """Load an artifact, feed it the recorded inputs, run it, and check it.
+
+    With ``instances`` so many are loaded, for `Load`, and each is called on a thread of its own.
+    """
 
     verb: Literal["open"] = "open"
     path: str
     trust: Trust = UNSTATED
+    instances: int | None = None
 
 
 class Round(Message):
     """Run the opened artifact: ``warm`` times untimed, then ``runs`` times timed."""
 
     verb: Literal["round"] = "round"
+    warm: int
+    runs: int
+
+
+class Load(Message):
+    """Call all instances of the opened artifact at one time, ``warm`` times untimed, then ``runs`` times each."""
+
+    verb: Literal["load"] = "load"
     warm: int
     runs: int
 
@@ -261,11 +274,15 @@ class Opened(Message):
 
 
 class Times(Message):
-    """Answer to `Round` (milliseconds a run) and to `Profile` (milliseconds a step, and of each transfer by itself)."""
+    """Answer to `Round` (milliseconds a run) and to `Profile` (milliseconds a step, and of each transfer by itself).
+
+    To `Load` those of each call, and ``between_ms``, the milliseconds from one answer to the next.
+    """
 
     verb: Literal["times"] = "times"
     ms: tuple[float, ...]
     transfers_ms: tuple[float, ...] = ()
+    between_ms: float | None = None
 
 
 class NodeTimes(Message):
@@ -285,7 +302,7 @@ class Failed(Message):
 
 
 Request = Annotated[
-    Measure | Observe | Expose | Inspect | Write | Wait | Open | Round | Respond | Profile | Evaluate,
+    Measure | Observe | Expose | Inspect | Write | Wait | Open | Round | Load | Respond | Profile | Evaluate,
     Field(discriminator="verb"),
 ]
 Answer = Annotated[

@@ -12,13 +12,13 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import numpy as np
 
@@ -26,10 +26,11 @@ from intarsia.backends import registry
 from intarsia.backends.contract import ProfileRequest
 from intarsia.backends.contract.failures import Cause, cause_of
 from intarsia.cost.reference.reference_io import VALUES, record_values, recorded_tolerances, recorded_values
+from intarsia.cost.timing.clients import Clients
 from intarsia.cost.timing.clock_calibration import ClockProbe, probe_file
 from intarsia.cost.timing.memory import MemoryGauge
 from intarsia.cost.timing.node_times import node_times
-from intarsia.cost.timing.sampling import Effort, Samples, sample, sample_stream
+from intarsia.cost.timing.sampling import Effort, Samples, sample, sample_load, sample_stream
 from intarsia.cost.timing.statistics import median
 from intarsia.cost.worker import protocol
 from intarsia.cost.worker.deadline import process_age
@@ -60,6 +61,7 @@ from intarsia.runtime.verify import Judgement, verify_plan
 from intarsia.target import Target
 
 PR_SET_PDEATHSIG = 1
+Found = TypeVar("Found")
 _Timed = tuple[float, Judgement | None, Samples]
 """Seconds to load, what came of checking, and the samples."""
 
@@ -72,6 +74,7 @@ class Worker:
         self._shared = shared
         self._started_s = started_s
         self._opened: Executor | None = None
+        self._clients: Clients[Executor] | None = None
         self._evaluated: protocol.Workload | None = None
 
     @cached_property
@@ -109,6 +112,8 @@ class Worker:
         effort = Effort(seconds=request.seconds, min_runs=request.min_runs, hopeless_ms=request.hopeless_ms)
         if request.timed == "stream":
             load_s, judged, (samples, complete) = self._streamed(built, effort)
+        elif request.timed == "load":
+            load_s, judged, (samples, complete) = self._under_load(built, effort)
         else:
             load_s, judged, (samples, complete) = self._called(built, request, effort)
         return protocol.Measured(
@@ -138,6 +143,18 @@ class Worker:
             judged = self._check(first, self._judged(first.plan))
             with streams.stream(repeat(self._feeds(built.plan))) as stream:
                 return load_s, judged, sample_stream(stream, effort, self._probe)
+
+    def _under_load(self, built: Build, effort: Effort) -> _Timed:
+        start = time.perf_counter()
+        with ExitStack() as stack:
+            executors = [
+                stack.enter_context(closing(load_build(self._graph, built)))
+                for _ in range(built.plan.settings.instances)
+            ]
+            load_s = time.perf_counter() - start
+            clients = stack.enter_context(Clients(executors))
+            judged = _worst(clients.each(lambda executor: self._check(executor, self._judged(executor.plan))))
+            return load_s, judged, sample_load(clients, effort, self._probe)
 
     def _observe(self, request: protocol.Observe) -> protocol.Observed:
         target, model = Target(request.target), extract(self._graph, self._graph.position)
@@ -199,16 +216,19 @@ class Worker:
         gauge = MemoryGauge()
         start = time.perf_counter()
         trust = replace(request.trust, trusted=True)  # this process may die
-        self._opened = CompiledModel(Artifact(Path(request.path), trust)).load()
+        count = request.instances
+        loaded = [CompiledModel(Artifact(Path(request.path), trust)).load() for _ in range(count or 1)]
         load_s = time.perf_counter() - start
+        self._opened, self._clients = loaded[0], None if count is None else Clients(loaded)
         feeds = self._feeds(self._opened.plan)
         start = time.perf_counter()
-        self._opened.feed(feeds)
-        self._opened.call()
+        for executor in loaded:
+            executor.feed(feeds)
+        self._each_opened(Executor.call)
         first_run_s = time.perf_counter() - start
-        self._opened.call()  # some engines settle in their second run
+        self._each_opened(Executor.call)  # some engines settle in their second run
         memory = gauge.read()
-        judged = self._check(self._opened)
+        judged = _worst(self._each_opened(self._check))
         return protocol.Opened(
             load_s=load_s,
             first_run_s=first_run_s,
@@ -227,6 +247,14 @@ class Worker:
             executor.call()
             spent.append((time.perf_counter_ns() - start) / 1e6)
         return protocol.Times(ms=tuple(spent))
+
+    def _load(self, request: protocol.Load) -> protocol.Times:
+        if self._clients is None:
+            raise MismatchError("no artifact was opened")
+        if request.warm:
+            self._clients.burst(request.warm)
+        burst = self._clients.burst(request.runs)
+        return protocol.Times(ms=burst.calls_ms, between_ms=burst.between_ms)
 
     def _respond(self, request: protocol.Respond) -> protocol.Evaluated:
         executor = self._executor()
@@ -275,10 +303,20 @@ class Worker:
         missing = [value for value in plan.inputs if value.name not in recorded]
         return {**recorded, **random_feeds(missing, seed=0)}
 
+    def _each_opened(self, act: Callable[[Executor], Found]) -> list[Found]:
+        """Act on what was opened; on threads of their own under load, as engines keep threads for who calls them."""
+        return [act(self._executor())] if self._clients is None else self._clients.each(act)
+
     def _executor(self) -> Executor:
         if self._opened is None:
             raise MismatchError("no artifact was opened")
         return self._opened
+
+
+def _worst(several: Sequence[Judgement | None]) -> Judgement | None:
+    """What came of checking the instance that is furthest off."""
+    known = [judged for judged in several if judged is not None]
+    return max(known, key=lambda judged: judged.error, default=None)
 
 
 def _plan(graph: Graph, workload: protocol.Workload) -> Plan:

@@ -122,9 +122,11 @@ def command(report: Json) -> str:
     if not report.get("config"):
         del said[3:]
     stated = {
-        "--threads": report.get("threads"),
+        "--threads": report.get("threads", 1) * report.get("instances", 1) if "threads" in report else None,
         "--budget": report.get("budget_s"),
         "--seed": report.get("seed"),
+        "--objective": report["objective"] if report.get("objective") == "throughput" else None,
+        "--max-latency": report.get("max_latency_ms"),
         "--max-memory": report.get("max_memory"),
         "--max-error": (report.get("accuracy") or {}).get("max_error"),
     }

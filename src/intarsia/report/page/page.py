@@ -17,7 +17,7 @@ from intarsia.report.page import facts, partitions, plans
 from intarsia.report.page.drawing import drawing
 from intarsia.report.page.facts import Provenance
 from intarsia.report.program_lines import program_notes
-from intarsia.report.reasons import here, larger_needs, ms, percent
+from intarsia.report.reasons import here, larger_needs, load_of, ms, per_second, percent
 from intarsia.version import __version__
 from intarsia.wording import visible
 
@@ -55,6 +55,8 @@ def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Pr
             scripts=scripts,
             data=drawing(report, graph),
             unit=f"ms{here(report)}",
+            load=load_of(report),
+            figure_unit=f"{'ms' if load_of(report) is None else 'requests/s'}{here(report)}",
             verdict=facts.verdict(report),
             reasons=facts.reasons(report),
             notes=[*report.get("remarks", ()), *larger_needs(report), *sentences(report), *program_notes(report)],
@@ -94,6 +96,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "ms": ms,
+        "per_second": per_second,
         "percent": percent,
         "megabytes": lambda size: f"{size / 1e6:,.1f} MB",
         "counted": counted,

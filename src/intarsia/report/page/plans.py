@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from intarsia.report.page.engines import colour, names
-from intarsia.report.reasons import Json, ranked
+from intarsia.report.reasons import Json, divided, load_of, ms, per_second, ranked
 
 HEADINGS: Mapping[str, int] = MappingProxyType(
     {
@@ -84,6 +84,7 @@ def _asked_for(report: Json) -> Json:
         "latency_ms": report["latency_ms"]["median"],
         "speed": None if gain is None else gain["median"],
         "speedup_vs_best_single": gain,
+        **({} if (load := load_of(report)) is None else {"load": load}),
     }
 
 
@@ -91,7 +92,7 @@ def _plan(plan: Json, report: Json, longest: float) -> dict[str, Any]:
     is_mix = "transitions" in plan
     target = plan.get("tuned", plan.get("target"))
     targets = plan["targets"] if is_mix else [target]
-    interval, speed = plan.get("speedup_vs_best_single"), plan.get("speed")
+    interval, speed, load = plan.get("speedup_vs_best_single"), plan.get("speed"), plan.get("load")
     is_best = not is_mix and "default_of" not in plan and plan["target"] == report["best_single"]
     return {
         "heading": _heading(plan),
@@ -101,7 +102,7 @@ def _plan(plan: Json, report: Json, longest: float) -> dict[str, Any]:
         "is_best": is_best,
         "is_chosen": "default_of" not in plan and _label(plan) == report["chosen"],
         "colours": list(dict.fromkeys(colour(target) for target in targets)),
-        "ms": plan["latency_ms"],
+        "figure": ms(plan["latency_ms"]) if load is None else f"{per_second(load)} by {divided(load)}",
         "speed": speed,
         "width": None if speed is None else 100 * speed / longest,
         "one": 100 / longest,

@@ -73,7 +73,9 @@ class Builder:
         with self._measurer.turn(), WorkerClient(self._measurer.folder, environment) as worker:
             worker.start()  # while it starts, the artifact is built
             path = self.written(candidate)
-            answer = ask_twice(worker, Open(path=str(path), trust=OWN), 2 * self._measurer.timeout_s)
+            count = candidate.settings.instances
+            request = Open(path=str(path), trust=OWN, instances=count if count > 1 else None)
+            answer = ask_twice(worker, request, 2 * self._measurer.timeout_s)
         if not isinstance(answer, Opened):
             raise failure_error(candidate.partitions[0], failure_of(answer, "open"))
         return path, answer

@@ -103,20 +103,21 @@ class Benchmark:
             return self._why_not_benchmarked(best, found, is_only=len(plans) == 1)
         name = f"with {' and '.join(best.precisions)} it" if best.precisions else "the best mix"
         gain = self.gain(best)
-        times = f"{gain.median:.2f} times as fast ({gain.low:.2f} to {gain.high:.2f})"
+        verb = "answers" if self.verdict.instances else "is"
+        times = f"{gain.median:.2f} times {self.verdict.how} ({gain.low:.2f} to {gain.high:.2f})"
         match found:
             case Conclusion.WON:
-                return f"{name if best.precisions else 'the mix'} is {times}"
+                return f"{name if best.precisions else 'the mix'} {verb} {times}"
             case Conclusion.LOST:
                 return f"{name} is slower: {times}"
             case Conclusion.OVER_MEMORY:
                 needs = f"{self._memory_beside_single(best)}, where {megabytes(int(self._most_bytes))} is the limit"
-                return f"{name} is {times}, but needs {needs}; --max-memory would allow it"
+                return f"{name} {verb} {times}, but needs {needs}; --max-memory would allow it"
             case Conclusion.OVER_ERROR:
                 return self.over_error[best.name]
             case Conclusion.NO_DIFFERENCE:
                 pair = f"{best.label} and {self.single.label}" if best.precisions else "the best mix and it"
-                return f"no difference shown between {pair} ({unshown(gain, self.verdict.control)})"
+                return f"no difference shown between {pair} ({unshown(gain, self.verdict.control, self.verdict.how)})"
             case _:
                 return self._void(best, gain)
 

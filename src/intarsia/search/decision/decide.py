@@ -27,6 +27,7 @@ from intarsia.search.decision.conclusion import Conclusion
 from intarsia.search.decision.contenders import side_by_side
 from intarsia.search.decision.decision import NO_BENCHMARK, Decision, Judge
 from intarsia.search.decision.final_benchmark import FinalBenchmark, decides
+from intarsia.search.decision.latency_limit import WithinLimit, likely_within, unknown, within_limit
 from intarsia.search.decision.uncompared import decide_uncompared
 from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION, ReducedPrecisionPlans
 from intarsia.search.precision.validation_set import Accuracy
@@ -59,34 +60,45 @@ def decide(
     Raises:
         CompileError, LoadError, ExecutionError, MismatchError: The plan that has to ship failed.
         MemoryLimitError: It needs more memory than it may, or every plan does.
+        LatencyLimitError: Under load it takes longer to answer than it may, or every plan does.
     """
     builder = Builder(measurer, watch)
+    settings = problem.settings
     limit = problem.settings.max_memory
     keep = wanted.name if wanted else None
     final = FinalBenchmark(problem, measurer, builder, keep, deadline, watch)
     mixed = [wanted] if wanted else mixes
 
-    def compared(*, again: bool) -> Verdict:
-        before: list[Sequence[Candidate]] = []
+    def compared(*, again: bool) -> WithinLimit:
+        def compare_all(*several: Sequence[Candidate]) -> Verdict:
+            before: list[Sequence[Candidate]] = []
 
-        def compare(field: Sequence[Candidate]) -> Verdict:
-            before.append(field if before else final.fitting(field))
-            return final.run(before[-1], again=again)
+            def compare(field: Sequence[Candidate]) -> Verdict:
+                before.append(field if before else final.fitting(field))
+                return final.run(before[-1], again=again)
 
-        return side_by_side(singles, mixed, compare, reduced.candidates)
+            alone, mixes, less = several
+            return side_by_side(alone, mixes, compare, less)
 
-    verdict = compared(again=False)
-    if verdict.is_replayed and not decides(verdict) and not deadline.is_over():
+        return within_limit(singles, mixed, reduced.candidates, settings.max_latency_ms, compare_all)
+
+    found = compared(again=False)
+    if found.verdict.is_replayed and not decides(found.verdict) and not deadline.is_over():
         anew = compared(again=True)
-        verdict = verdict if anew is NO_BENCHMARK else anew
+        found = found if anew.verdict is NO_BENCHMARK else anew
+    verdict = found.verdict
     if verdict is NO_BENCHMARK:
-        return decide_uncompared(problem, measurer, builder, singles, wanted, reduced, judge)
+        alone = likely_within(singles, settings.max_latency_ms)
+        decision = decide_uncompared(problem, measurer, builder, alone, wanted, reduced, judge)
+        return decision if settings.max_latency_ms is None else replace(decision, reason=unknown(decision.reason))
+    found.check([wanted] if wanted else [*singles, *mixes, *reduced.candidates], settings.max_latency_ms)
+    singles = found.kept(singles)
     best_single = fastest(singles, verdict)
     if wanted is not None:
         check_memory([wanted.name], verdict, limit)
         choice, accuracy = _asked_for(problem, measurer, singles, wanted, judge)
     else:
-        alternatives = [*reduced.candidates, *mixes]
+        alternatives = found.kept([*reduced.candidates, *mixes])
         usable = memory_bytes()
         settle = partial(choose, alternatives, best_single, verdict, limit, singles=singles, usable_bytes=usable)
         choice, accuracy = _settled(problem, measurer, singles, reduced, settle, judge)
@@ -104,7 +116,7 @@ def decide(
         verdict=verdict,
         error=error,
         allowed=allowed,
-        reason=choice.reason,
+        reason=found.reason(choice.reason, settings.max_latency_ms, has_single=best_single is not None),
         conclusion=choice.conclusion,
         accuracy=accuracy,
         reduced=reduced,

@@ -106,7 +106,10 @@ class FinalBenchmark:
                 causes[candidate.name] = built.cause
             else:
                 plan = plan_of(self.problem.graph, candidate.partitions, candidate.settings)
-                contenders.append(Contender(name=candidate.name, path=built.path, plan=plan, trust=OWN))
+                count = candidate.settings.instances if self._is_under_load else None
+                contenders.append(
+                    Contender(name=candidate.name, path=built.path, plan=plan, trust=OWN, instances=count)
+                )
                 compile_s[candidate.name] = built.compile_s
         self.measurer.measured += 1
         time, seed = self.measurer.time, self.problem.settings.seed
@@ -131,6 +134,7 @@ class FinalBenchmark:
         facts: dict[str, Any] = {
             "paired_benchmark": [PAIRED_BENCHMARK, effort.processes, effort.rounds, effort.seconds],
             **({"attempt": attempt} if attempt else {}),
+            **({"objective": self.problem.settings.objective} if self._is_under_load else {}),
             **({} if effort.max_memory is None else {"max_memory": effort.max_memory}),
             "keep": self.keep,
             "graph": fingerprint_of(graph),
@@ -148,6 +152,10 @@ class FinalBenchmark:
         return Entry(kind="paired_benchmark", key=Key(facts=facts), read=read)
 
     @property
+    def _is_under_load(self) -> bool:
+        return self.problem.settings.is_for_throughput
+
+    @property
     def _effort(self) -> BenchmarkEffort:
         settings = self.problem.settings
         effort = BenchmarkEffort(seconds=SHARES.benchmark_set * settings.budget_s, max_memory=settings.max_memory)
@@ -157,7 +165,8 @@ class FinalBenchmark:
         """Seconds that so many sets take, with the artifacts that are written for them."""
         several = [*field, field[0]]
         engines = [{registry.engine_of(part.target) for part in each.partitions} for each in several]
-        own = self.measurer.time.set_s(engines, list(map(tuned_ms, several)), self._effort.seconds)
+        calls_ms = [each.settings.instances * tuned_ms(each) for each in several]
+        own = self.measurer.time.set_s(engines, calls_ms, self._effort.seconds)
         return DURATIONS.write_s * len(field) + sets * own
 
 
@@ -169,6 +178,8 @@ def decides(verdict: Verdict) -> bool:
 def _is_of(verdict: Verdict, field: Sequence[Candidate]) -> bool:
     """Whether a verdict from a record is of these plans, whoever wrote it."""
     parts = {candidate.name: len(candidate.partitions) for candidate in field}
+    if verdict.instances.keys() - parts.keys():
+        return False
     if not verdict.benchmarked | verdict.failed.keys() | verdict.footprints.keys() <= parts.keys():
         return False
     return all(len(ms) == parts.get(name, len(ms)) for name, ms in verdict.profile_ms.items() if ms)

@@ -30,7 +30,7 @@ from intarsia.cost.timing.verdict import CONTROL_NAME, Shown, Verdict, reach
 from intarsia.cost.worker.client import WorkerClient
 from intarsia.cost.worker.deadline import NO_END, Deadline
 from intarsia.cost.worker.progress import Progress
-from intarsia.cost.worker.protocol import Open, Opened, Profile, Round, Times, Wait, Waited
+from intarsia.cost.worker.protocol import Load, Open, Opened, Profile, Round, Times, Wait, Waited
 from intarsia.runtime import Step
 from intarsia.target import Target
 from tests.unit.cost.noise import contender, done
@@ -400,10 +400,15 @@ class Opener:
             case Wait():
                 return Waited()
             case Open(path=path):
+                self.sent = request
                 memory = Memory(peak=int(path), steady=1)
                 return Opened(load_s=0.5, first_run_s=0.25, memory=memory, error=0.0)
             case Round(runs=runs):
                 return Times(ms=(1.0,) * runs)
+            case Load(runs=runs):
+                assert self.sent is not None
+                assert self.sent.instances is not None
+                return Times(ms=(1.0,) * runs * self.sent.instances, between_ms=1.0 / self.sent.instances)
         raise AssertionError(request)
 
 
@@ -421,3 +426,18 @@ def test_what_needs_more_memory_than_it_may_fails_and_the_rest_races(monkeypatch
     # At full speed the start takes half as long; the first set opens in turn, and the control counts too.
     assert found.footprints["100000000"].cold_s[:2] == (0.375, 0.375)
     assert found.tails["100000000"].p99 == Interval(median=0.5, low=0.5, high=0.5)
+
+
+def test_under_load_what_lies_between_answers_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two instances answer twice as often, and a call takes as long as one of the other plan."""
+    monkeypatch.setattr(module, "WorkerClient", Opener)
+    monkeypatch.setattr(module, "ClockProbe", lambda: lambda: 2.0)
+    one, two = (replace(contender(str(count)), instances=count) for count in (1, 2))
+    found = paired_benchmark(Path(), [one, two], EFFORT)
+    assert found.instances == {"1": 1, "2": 2}
+    assert (found.speedup("2", "1").median, found.compared("2", "1")) == (2.0, Shown.FASTER)
+    assert [found.requests_per_second(name).median for name in "12"] == [2000.0, 4000.0]
+    assert [found.call_ms(name) for name in "12"] == [0.5, 0.5]
+    assert [found.tails[name].p50 for name in "12"] == [0.5, 0.5]
+    assert (found.latency("2").low, found.latency("2").high) == (0.5, 0.5)
+    assert found.how == "as many requests a second"

@@ -88,12 +88,18 @@ def test_a_hull_holds_all_and_no_more(values: list[float], others: list[float]) 
 
 @pytest.mark.parametrize("count", [1, PAIRED.p99_calls - 1])
 def test_too_few_calls_have_no_p99(count: int) -> None:
-    assert Tail.of([1.0] * count) == Tail(calls=count, p99=None)
+    tail = Tail.of([1.0] * (count - 1) + [3.0])
+    assert (tail.calls, tail.p99, tail.p99_ms) == (count, None, 3.0)
+
+
+def test_there_is_no_tail_of_no_calls() -> None:
+    assert Tail.of([]) == Tail(calls=0, p99=None)
 
 
 def test_the_p99_of_many_calls() -> None:
     tail = Tail.of([float(ms) for ms in range(1, 301)])
     assert (tail.calls, tail.p99) == (300, Interval(median=297.0, low=293.0, high=300.0))
+    assert (tail.p50, tail.p99_ms) == (150.5, 297.0)
 
 
 def test_ratios_are_of_the_rounds_that_both_ran() -> None:
