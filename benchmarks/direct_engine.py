@@ -27,11 +27,17 @@ Feeds = dict[str, np.ndarray]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """A loaded model: what runs it, what shows the outputs in the model's order, and what both need to stay alive."""
+    """A loaded model: what runs it, what shows the outputs in the model's order, and what both need to stay alive.
+
+    Attributes:
+        between: For what answers several requests at one time: asked with so many calls for each client, milliseconds
+            from one answer to the next. Such a contender is timed by it.
+    """
 
     run: Callable[[], object]
     outputs: Callable[[], list[np.ndarray]]
     held: object = None
+    between: Callable[[int], float] | None = None
 
 
 def onnxruntime_default(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Engine:
@@ -157,6 +163,60 @@ def exported(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -
     return Engine(run=lambda: call(feeds), outputs=lambda: list(call(feeds).values()))
 
 
+def intarsia_served(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Engine:
+    """An artifact loaded as often as it says, as ``intarsia serve`` does, and called by so many clients at one time."""
+    import intarsia as product
+    from intarsia.cost.timing.clients import Clients
+
+    class Called:
+        """An instance that is called with the feeds."""
+
+        def __init__(self) -> None:
+            self.model = product.load(model)
+
+        def call(self) -> dict[str, np.ndarray]:
+            """Answer once."""
+            return self.model(feeds)
+
+    first = Called()
+    several = [first, *(Called() for _ in range(first.model.plan.settings.instances - 1))]
+    clients = Clients(several)
+    return Engine(
+        run=lambda: clients.burst(1),
+        outputs=lambda: list(first.call().values()),
+        between=lambda calls: clients.burst(calls).between_ms,
+        held=several,
+    )
+
+
+def openvino_queue(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Engine:
+    """OpenVINO's hint for throughput: streams inside one model, and as many requests in its own queue as it advises."""
+    sys.modules["openvino_telemetry"] = None  # type: ignore[assignment] # it would write to the home folder
+    import openvino as ov
+
+    config = {"PERFORMANCE_HINT": "THROUGHPUT", "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"}
+    compiled = ov.Core().compile_model(str(model), "CPU", config)
+    queue = ov.AsyncInferQueue(compiled)
+    given = {name: ov.Tensor(array, shared_memory=True) for name, array in feeds.items()}
+    done: list[float] = []
+    queue.set_callback(lambda request, told: done.append(time.perf_counter()))
+
+    def between(calls: int) -> float:
+        """The queue stays full until the last answer that counts."""
+        done.clear()
+        wanted = 1 + calls * len(queue)
+        while len(done) < wanted:
+            queue.start_async(given, share_inputs=True)
+        queue.wait_all()
+        return 1e3 * (done[wanted - 1] - done[0]) / (wanted - 1)
+
+    def outputs() -> list[np.ndarray]:
+        found = compiled(given)
+        return [np.array(found[port]) for port in compiled.outputs]
+
+    return Engine(run=lambda: between(1), outputs=outputs, between=between, held=queue)
+
+
 KINDS = {
     "onnxruntime-default": onnxruntime_default,
     "onnxruntime": onnxruntime_tuned,
@@ -165,6 +225,8 @@ KINDS = {
     "ncnn": ncnn,
     "intarsia": intarsia,
     "exported": exported,
+    "intarsia-served": intarsia_served,
+    "openvino-queue": openvino_queue,
 }
 
 
@@ -188,6 +250,9 @@ def serve(engine: Engine, commands: TextIO, answers: TextIO, cold_ms: float) -> 
             continue
         for _ in range(int(first)):
             engine.run()
+        if engine.between is not None:
+            print(json.dumps([engine.between(int(second))]), file=answers, flush=True)
+            continue
         spent = []
         for _ in range(int(second)):
             start = time.perf_counter_ns()

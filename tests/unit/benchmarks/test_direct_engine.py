@@ -20,6 +20,14 @@ def test_runs_are_warmed_timed_and_counted() -> None:
     assert min(first) >= 0
 
 
+def test_what_answers_several_at_one_time_is_timed_by_what_lies_between_answers() -> None:
+    calls: list[int] = []
+    answers = io.StringIO()
+    engine = Engine(run=lambda: calls.append(1), outputs=list, between=lambda count: 0.5 * count)
+    serve(engine, io.StringIO("2 3\n"), answers, 5.0)
+    assert (json.loads(answers.getvalue()), len(calls)) == ([1.5], 2)
+
+
 def test_outputs_are_saved_in_order(tmp_path: Path) -> None:
     file = tmp_path / "with blank" / "outputs.npz"
     file.parent.mkdir()
