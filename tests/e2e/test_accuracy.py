@@ -14,13 +14,14 @@ from intarsia.cost.records.store import Store
 from intarsia.errors import MismatchError
 from intarsia.evaluation.verification import verify_artifact
 from intarsia.graph import load_model
+from intarsia.graph.reference.reference import evaluate
 from intarsia.partitioning import parse_plan
 from intarsia.runtime import Artifact, this_machine
 from intarsia.runtime.executors.drawn_feeds import varied_feeds
 from intarsia.runtime.verify import distance
 from intarsia.target import Target
 from intarsia.target.reduced_precision import reduced_targets
-from tests.unit.graph.quantise.networks import residual
+from tests.unit.graph.quantise.networks import decoder, residual
 
 pytestmark = pytest.mark.e2e
 ENGINE = "onnxruntime"
@@ -134,6 +135,65 @@ def test_one_end_of_a_model_in_bf16_is_held_to_its_error(model: Path, exact: int
         assert reduced.report["accuracy"]["worst"]["scores"] <= 0.2
     with pytest.raises(MismatchError, match=r"error .*, allowed"):
         in_bf16(model, 1e-5)
+
+
+IN_FEW_BITS = """\
+version: 1
+threads: 1
+spin: call
+max_error: {max_error}
+partitions:
+- target: {engine}
+  nodes: {nodes}
+  precision:
+    weights-int8: [down0, down1]
+    weights-int4: [up0, up1]
+"""
+
+
+@pytest.fixture(scope="module")
+def step(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("decoder") / "decoder.onnx"
+    onnx.save(decoder(width=256), path)
+    return path
+
+
+def in_few_bits(model: Path, engine: str, max_error: float) -> intarsia.CompiledModel:
+    nodes = [node.id for node in load_model(model).nodes]
+    plan = parse_plan(IN_FEW_BITS.format(max_error=max_error, engine=engine, nodes=nodes))
+    store = model.with_name("store.sqlite")
+    return intarsia.compile(model, engine, partition="manual", plan=plan, budget=600, threads=1, store=store)
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+def test_weights_in_few_bits_are_held_to_their_error(step: Path, engine: str, tmp_path: Path) -> None:
+    graph = load_model(step)
+    feeds = varied_feeds(graph, 7)
+    expected = evaluate(graph, feeds)["joined1"]
+    with in_few_bits(step, engine, 0.2) as reduced:
+        off = distance(reduced(feeds)["joined1"], expected)
+        assert 0.01 < off < 0.2
+        assert 0.01 < reduced.report["accuracy"]["worst"]["joined1"] <= 0.2
+        (part,) = reduced.report["partitions"]
+        assert part["precision"] == {"weights-int8": ["down0", "down1"], "weights-int4": ["up0", "up1"]}
+        saved = reduced.save(tmp_path / "few.intarsia")
+    with intarsia.load(saved) as again:
+        assert distance(again(feeds)["joined1"], expected) == pytest.approx(off, rel=0.05)
+        assert parse_plan(again.artifact.plan_text()).partitions[0].precision is not None
+    for check in verify_artifact(Artifact(saved), Store(step.with_name("store.sqlite")), [0], {}):
+        assert check.is_right
+    with pytest.raises(MismatchError, match=r"error .*, allowed"):
+        in_few_bits(step, engine, 1e-3)
+
+
+def test_a_search_tries_the_weights_of_a_decoder(step: Path) -> None:
+    with compiled(step, max_error=0.05) as found:
+        report = found.report
+    assert report["accuracy"]["worst"]["joined1"] <= 0.05
+    assert all(plan["error"] <= 0.05 for plan in report["reduced_precision"])
+    tried = [name for plan in report["reduced_precision"] for name in plan["precision"]]
+    dropped = [row["plan"] for row in report["reduced_precision_dropped"]]
+    assert "weights-int8" in tried or f"{ENGINE}, its weights in few bits" in dropped
 
 
 @pytest.mark.large

@@ -18,6 +18,20 @@ class Scheme(StrEnum):
     """As ``DYNAMIC`` with each weight as the sum of two in 8 bits, for layers that suffer from rounded weights."""
     STATIC_FINE = "int8-static-fine"
     """As ``STATIC`` with each weight as the sum of two in 8 bits."""
+    WEIGHTS_8 = "weights-int8"
+    """The weight is read in 8 bits, with a scale for each block of it; what it is multiplied with stays in fp32."""
+    WEIGHTS_4 = "weights-int4"
+    """As ``WEIGHTS_8`` in 4 bits."""
+
+    @property
+    def weight_bits(self) -> int | None:
+        """Bits of a weight, where nothing but the weight has few; else ``None``."""
+        return {Scheme.WEIGHTS_8: 8, Scheme.WEIGHTS_4: 4}.get(self)
+
+    @property
+    def needs_ranges(self) -> bool:
+        """Whether values are scaled by ranges that calibration saw."""
+        return self in (Scheme.STATIC, Scheme.STATIC_FINE)
 
     @property
     def is_dynamic(self) -> bool:
@@ -31,7 +45,9 @@ class Scheme(StrEnum):
 
     @property
     def dynamic(self) -> Scheme:
-        """The same with ranges that are found while the model runs."""
+        """The same with ranges that are found while the model runs; where there are none, itself."""
+        if self.weight_bits is not None:
+            return self
         return Scheme.DYNAMIC_FINE if self.is_fine else Scheme.DYNAMIC
 
 

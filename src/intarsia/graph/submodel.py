@@ -42,7 +42,13 @@ class SubModel:
         return replace(self, outputs=(*self.outputs, *(self.graph.values[name] for name in names if name not in known)))
 
     def to_bytes(
-        self, *, weights: WeightPlace, small_bytes: int = 1024, max_opset: int | None = None, max_ir: int | None = None
+        self,
+        *,
+        weights: WeightPlace,
+        inside: Collection[str] = frozenset(),
+        small_bytes: int = 1024,
+        max_opset: int | None = None,
+        max_ir: int | None = None,
     ) -> bytes:
         """The partition as an ONNX model.
 
@@ -50,6 +56,7 @@ class SubModel:
             weights: Where constants larger than ``small_bytes`` are. ``inline``: inside. ``external``: outside, by
                 name, in a file called ``weights`` that does not exist: the engine is handed the arrays. ``inputs``:
                 they are inputs of the model.
+            inside: Names of constants that are inside wherever the others are.
             small_bytes: Constants up to this size are inside in any case, where engines see them while they compile.
             max_opset: Newest version of ONNX's own operators that the reader knows.
             max_ir: Newest IR version that the reader knows.
@@ -57,18 +64,25 @@ class SubModel:
         Raises:
             ModelError: An operator has no equal in the older opset, or the model is too large for one message.
         """
-        message = self.to_message(weights=weights, small_bytes=small_bytes, max_opset=max_opset, max_ir=max_ir)
+        message = self.to_message(
+            weights=weights, inside=inside, small_bytes=small_bytes, max_opset=max_opset, max_ir=max_ir
+        )
         return export.serialise(message)
 
     def to_message(
-        self, *, weights: WeightPlace, small_bytes: int = 1024, max_opset: int | None = None, max_ir: int | None = None
+        self,
+        *,
+        weights: WeightPlace,
+        inside: Collection[str] = frozenset(),
+        small_bytes: int = 1024,
+        max_opset: int | None = None,
+        max_ir: int | None = None,
     ) -> onnx.ModelProto:
         """What `to_bytes` writes, for engines whose reader is Python code and takes it as it is in memory."""
-        if weights == "inline":
-            export.check_fits(self.weights.values())
+        export.check_fits(each for each in self.weights.values() if weights == "inline" or each.name in inside)
         model = self.without_weights(*lowered(self.nodes, self.graph, max_opset, max_ir))
         for weight in self.weights.values():
-            if weight.nbytes <= small_bytes or weights == "inline":
+            if weight.nbytes <= small_bytes or weights == "inline" or weight.name in inside:
                 export.add_inline(model, weight)
             elif weights == "external":
                 export.add_external(model, weight, location="weights")

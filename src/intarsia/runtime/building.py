@@ -68,7 +68,7 @@ def _compiled(
     else:
         from intarsia.graph.quantise import quantised
 
-        reduced = quantised(model, step.precision)
+        reduced = backend.with_few_bits(quantised(model, step.precision))
         artifact = with_weights(backend.compile(reduced, step.target, settings), reduced, model.graph)
     seconds = time.perf_counter() - start
     if partitions:

@@ -187,7 +187,7 @@ class PrecisionLimits:
     plans: int = 3
     """Plans in reduced precision that take part in the paired benchmark, at most."""
     engines_behind: float = 3.0
-    """An engine so many times slower than the best in fp32 will not be the fastest in 8 bits."""
+    """An engine so many times slower than the best in fp32 will not be the fastest in fewer bits."""
     slower: float = 1.25
     """A plan so many times slower than the one in fp32 that it was made of is dropped; less may be noise."""
     least_rest: float = 0.05
@@ -206,6 +206,10 @@ class PrecisionLimits:
     """Calibration inputs by which layers are compared; a choice is judged by all of them."""
     fine_share: float = 0.37
     """Of what a layer saves in 8 bits, what it saves with weights of two terms: as OpenVINO showed on vit_b16."""
+    weights_fine_share: float = 0.84
+    """Of the bytes that a weight saves in 4 bits, with its scales, those that it saves in 8."""
+    most_rows: float = 32.0
+    """A product of so many rows computes for longer than it waits for its weight."""
     calibration: int = 4
     """Inputs that decide which layers may be in reduced precision."""
     validation: int = 32

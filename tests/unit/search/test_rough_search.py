@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import helper
 
 from intarsia.backends.contract.failures import Cause
 from intarsia.config import RunSettings
@@ -19,14 +20,18 @@ from intarsia.config.precision import Scheme
 from intarsia.cost.records.record import Failure, Measurement
 from intarsia.cost.timing.timetable import Timetable
 from intarsia.cost.worker.progress import unwatched
+from intarsia.graph import Graph
 from intarsia.graph.quantise import layers_of
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
 from intarsia.search.precision import candidates
+from intarsia.search.precision import reduced_precision as module
+from intarsia.search.precision.families import WEIGHTS, Family
 from intarsia.search.precision.layer_choice import Choice
 from intarsia.search.precision.reduced_precision import ReducedPrecisionPlans, ReducedPrecisionSearch
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
+from tests.unit.graph.models import info, model
 from tests.unit.graph.quantise.networks import loaded, residual
 from tests.unit.search.fakes import chain_problem, measured
 
@@ -34,40 +39,99 @@ ENGINE = Target("openvino")
 GRAPH = loaded(residual())
 LAYER = next(layer for layer in layers_of(GRAPH, GRAPH.nodes) if layer.node.id == "conv1")
 LAYER_ERROR = 0.02
+WEIGHT_SQUARES = {8: 0.004**2, 4: 0.04**2}
+"""Squared error that a weight in so many bits makes."""
+ENGINE_SQUARE = 0.003**2
+"""That which the engine makes beside it, as it rounds the other factor."""
 EXACT = np.array([1.0, 0.0])
 
 
+def chain(*nodes: Any, shape: tuple[int, ...], weights: Mapping[str, np.ndarray]) -> Graph:
+    return loaded(model(nodes, [info("x", shape)], [info("y", shape)], weights))
+
+
+SIGNAL = chain(
+    helper.make_node("Conv", ["x", "w"], ["c"], name="conv", pads=[1, 1]),
+    helper.make_node("Relu", ["c"], ["y"], name="relu"),
+    shape=(1, 4, 16),
+    weights={"w": np.ones((4, 4, 3), np.float32)},
+)
+"""A convolution over one dimension, which no scheme of layers takes."""
+DECODER = chain(
+    helper.make_node("MatMul", ["x", "w1"], ["a"], name="first"),
+    helper.make_node("Relu", ["a"], ["r"], name="relu"),
+    helper.make_node("MatMul", ["r", "w2"], ["y"], name="second"),
+    shape=(1, 32),
+    weights={name: np.eye(32, dtype=np.float32) for name in ("w1", "w2")},
+)
+"""Products of one row, which wait for their weights."""
+
+
+def is_in_8_bits(partitions: Sequence[Partition]) -> bool:
+    return any("int8-static" in part.precisions for part in partitions)
+
+
+def few_bits(partitions: Sequence[Partition]) -> list[int]:
+    schemes = [scheme for part in partitions if part.precision for _, scheme in part.precision.schemes]
+    return [scheme.weight_bits for scheme in schemes if scheme.weight_bits is not None]
+
+
 class Machine:
-    """In the place of the measurer: each node costs 1 ms, half of it in bf16; conv1 saves half a ms in 8 bits."""
+    """In the place of the measurer: each node costs 1 ms, half of it in bf16; conv1 saves half a ms in 8 bits.
+
+    A weight of few bits saves ``saved`` ms, of 4 bits twice as many; its error is that of its scheme.
+    """
 
     folder = Path()
     time = Timetable()
     machine = staticmethod(nullcontext)
 
-    def __init__(self, error_in_bf16: float) -> None:
+    def __init__(self, error_in_bf16: float, saved: float = 0.0) -> None:
         self.square = error_in_bf16**2 / len(GRAPH.nodes)
+        self.saved = saved
         self.failure: Failure | None = None
 
     def cost_of_plan(self, partitions: Sequence[Partition], *_: Any) -> Measurement | Failure:
         if self.failure is not None:
             return self.failure
         ms = sum(len(part.nodes) * (0.5 if "bf16" in part.precisions else 1.0) for part in partitions)
-        return measured(ms - 0.5 * any(part.precision is not None for part in partitions))
+        saved = sum(self.saved * 8 / bits for bits in few_bits(partitions))
+        return measured(ms - 0.5 * is_in_8_bits(partitions) - saved)
 
     def answers(self, partitions: Sequence[Partition], settings: RunSettings, inputs: Sequence[Path]) -> list[Any]:
         square = sum(self.square * len(part.nodes) for part in partitions if "bf16" in part.precisions)
-        square += LAYER_ERROR**2 * any(part.precision is not None for part in partitions)
+        square += LAYER_ERROR**2 * is_in_8_bits(partitions)
+        square += sum(WEIGHT_SQUARES[bits] + ENGINE_SQUARE for bits in few_bits(partitions))
         return [(EXACT + np.array([0.0, math.sqrt(square)]),) for _ in inputs]
 
 
 class Choosing:
-    """In the place of the chooser: one layer, where the error leaves room for it."""
+    """In the place of the choosers: one layer, where the error leaves room for it."""
 
-    exact = ((EXACT,),) * 4
+    def __init__(self, *_: object) -> None: ...
 
-    def choose(self, allowed: float) -> Choice:
+    def choose(self, family: Family, allowed: float) -> Choice:
+        if family is WEIGHTS:
+            return self._of_weights(allowed)
         layers = ((LAYER, Scheme.STATIC),) if allowed >= LAYER_ERROR else ()
         return Choice(layers=layers, ranges=(("picture", (-5.0, 5.0)),), error=LAYER_ERROR)
+
+    def error_of_all(self, family: Family) -> float:
+        return math.sqrt(len(WEIGHTS.layers(DECODER)) * WEIGHT_SQUARES[8])
+
+    def _of_weights(self, allowed: float) -> Choice:
+        """Both layers in 4 bits, or the second alone, or both in 8, or none."""
+        first, second = WEIGHTS.layers(DECODER)
+        for schemes in (
+            ((first, Scheme.WEIGHTS_4), (second, Scheme.WEIGHTS_4)),
+            ((first, Scheme.WEIGHTS_8), (second, Scheme.WEIGHTS_4)),
+            ((first, Scheme.WEIGHTS_8), (second, Scheme.WEIGHTS_8)),
+            (),
+        ):
+            error = math.sqrt(sum(WEIGHT_SQUARES[scheme.weight_bits or 0] for _, scheme in schemes))
+            if error <= allowed:
+                break
+        return Choice(layers=schemes, ranges=(), error=error)
 
     def __enter__(self) -> Choosing:
         return self
@@ -76,20 +140,25 @@ class Choosing:
 
 
 def searched(
-    monkeypatch: pytest.MonkeyPatch, machine: Machine, *, allowed: float, isa: tuple[str, ...] = ("avx512_bf16",)
+    monkeypatch: pytest.MonkeyPatch,
+    machine: Machine,
+    *,
+    allowed: float,
+    isa: tuple[str, ...] = ("avx512_bf16",),
+    graph: Graph = GRAPH,
 ) -> ReducedPrecisionPlans:
     monkeypatch.setattr(candidates, "this_machine", lambda: SimpleNamespace(isa=isa))
-    monkeypatch.setattr(ReducedPrecisionSearch, "_chooser", lambda self, target: Choosing())
+    monkeypatch.setattr(module, "Choosers", Choosing)
     monkeypatch.setattr(ReducedPrecisionSearch, "_refusal", lambda self, part: None)
     problem = chain_problem(1, [ENGINE])
     settings = replace(problem.settings, max_error=allowed)
-    problem = replace(problem, graph=GRAPH, segments=tuple((node.id,) for node in GRAPH.nodes), settings=settings)
+    problem = replace(problem, graph=graph, segments=tuple((node.id,) for node in graph.nodes), settings=settings)
     plan = Candidate(
         name="openvino",
         label="openvino",
         partitions=problem.whole(ENGINE),
         settings=RunSettings(threads=2),
-        predicted_ms=(float(len(GRAPH.nodes)),),
+        predicted_ms=(float(len(graph.nodes)),),
     )
     samples: Any = SimpleNamespace(calibration=tuple(Path(f"{number}.npz") for number in range(4)))
     substitute: Any = machine
@@ -138,7 +207,37 @@ def test_where_no_end_fits_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 def test_without_a_fast_type_layers_are_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     found = searched(monkeypatch, Machine(0.01), allowed=0.05, isa=())
     assert labels(found) == ["openvino in int8-static"]  # once: this layer has no ranges to find while the model runs
+    assert found.dropped == (("openvino, its weights in few bits", "it takes 8 ms, in fp32 8"),)
+
+
+def test_an_engine_has_its_types_where_no_layer_has_schemes(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = searched(monkeypatch, Machine(0.01), allowed=0.05, graph=SIGNAL)
+    assert labels(found) == ["openvino in bf16"]
     assert found.dropped == ()
+    nothing = searched(monkeypatch, Machine(0.01), allowed=0.05, graph=SIGNAL, isa=())
+    assert (nothing.found, nothing.reason) == ((), "nothing in the model computes faster in less than fp32")
+
+
+@pytest.mark.parametrize(
+    ("allowed", "expected"),
+    [
+        (0.1, ["openvino in weights-int4", "openvino in weights-int8"]),
+        (0.05, ["openvino in weights-int4 + weights-int8", "openvino in weights-int8"]),
+        (0.01, ["openvino in weights-int8"]),
+        (0.006, []),
+    ],
+)
+def test_weights_have_as_few_bits_as_the_error_allows(
+    monkeypatch: pytest.MonkeyPatch, allowed: float, expected: list[str]
+) -> None:
+    found = searched(monkeypatch, Machine(0.01, saved=0.4), allowed=allowed, graph=DECODER, isa=())
+    assert [label for label in labels(found) if "weights" in label] == expected
+    assert all(plan.error <= allowed for plan in found.found)
+
+
+def test_weights_that_are_not_waited_for_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = searched(monkeypatch, Machine(0.01), allowed=0.05, graph=DECODER, isa=())
+    assert found.dropped[0] == ("openvino, its weights in few bits", "it takes 3 ms, in fp32 3")
 
 
 def test_a_failure_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

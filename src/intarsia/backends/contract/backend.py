@@ -91,6 +91,13 @@ class Backend(ABC):
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """The reason why this node is not taken, or ``None``. Pure: compiles nothing, imports no engine."""
 
+    def with_few_bits(self, model: SubModel) -> SubModel:
+        """The sub-graph, whose weights were put in few bits because an error is allowed, as the engine runs it fastest.
+
+        It may add to that error: what comes of it is measured.
+        """
+        return model
+
     @abstractmethod
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Compiles a sub-graph. May take long. The result depends on the arguments alone."""

@@ -106,6 +106,12 @@ class OnnxRuntimeBackend(Backend):
 
         return rules.refusal(node, graph, has_custom_ops=bool(target["custom-ops"]))
 
+    def with_few_bits(self, model: SubModel) -> SubModel:
+        """With products by weights in blocks as its own operator, which rounds the other factor to 8 bits in blocks."""
+        from intarsia.backends.onnxruntime.block_products import with_block_products
+
+        return with_block_products(model)
+
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Serialise; ORT optimises while it loads, which is fast and depends on the machine it runs on."""
         return serialised(model)

@@ -84,12 +84,13 @@ def serialised(model: SubModel) -> EngineArtifact:
     from intarsia.target.detect import cpu_here
 
     # Packed types are stored two in a byte, so the array in memory is not what ORT wants: those stay inside.
-    is_split = not any(weight.dtype in _STORED_PACKED for weight in model.weights.values())
-    outside = {w.name: w for w in model.weights.values() if is_split and w.nbytes > SMALL_BYTES}
+    inside = frozenset(weight.name for weight in model.weights.values() if weight.dtype in _STORED_PACKED)
+    outside = {w.name: w for w in model.weights.values() if w.name not in inside and w.nbytes > SMALL_BYTES}
     with guard(CompileError, _NAME):
         message = add_zero_points(
             model.to_message(
-                weights="external" if is_split else "inline",
+                weights="external",
+                inside=inside,
                 small_bytes=SMALL_BYTES,
                 max_opset=MAX_OPSET,
                 max_ir=MAX_IR,

@@ -103,6 +103,9 @@ class OpenVinoBackend(Backend):
             "DequantizeLinear[of a product's weights, several scales along the axis that is summed over]",
             "16x16 int8, axis 0, into MatMul: error 13; right along the other axis, and in blocks along this",
         ),
+        Gap.upstream(
+            "DequantizeLinear[in blocks, the last of them shorter]", "45 rows in blocks of 32: OpConversionFailure"
+        ),
         Gap.not_implemented("strings, elements of less than 8 bits at the borders", "Unsupported data type: int4"),
         Gap.not_implemented(
             "values whose shape changes with what other values hold",
@@ -161,12 +164,12 @@ class OpenVinoBackend(Backend):
         """Convert once, to see that it can be done; the plug-in compiles while it loads, faster than it imports."""
         from intarsia.backends.openvino import shape_rules
 
-        outside = all(weight.dtype in _SHAREABLE for weight in model.weights.values())
-        weights = tuple(w.name for w in model.weights.values() if outside and w.nbytes > _SMALL_BYTES)
+        inside = frozenset(weight.name for weight in model.weights.values() if weight.dtype not in _SHAREABLE)
+        weights = tuple(w.name for w in model.weights.values() if w.name not in inside and w.nbytes > _SMALL_BYTES)
         is_open = bool(model.graph.sizes)
         deciding = () if is_open else shape_rules.deciding_inputs(model)
         with guard(CompileError, _NAME):
-            content = model.to_bytes(weights="inputs" if outside else "inline", small_bytes=_SMALL_BYTES)
+            content = model.to_bytes(weights="inputs", inside=inside, small_bytes=_SMALL_BYTES)
             converted = core().read_model(content)
             left = inputs_left([value.name for value in model.inputs], converted, len(weights))
             is_open = is_open and (converted.is_dynamic() or _has_open(model))

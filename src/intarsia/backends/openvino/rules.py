@@ -178,6 +178,8 @@ def _dequantise(node: Node, graph: Graph) -> str | None:
         return None
     rank = len(graph.weights[node.inputs[0]].shape)
     axis, is_blocked = node.attributes.get("axis", 1) % max(rank, 1), len(scale) > 1
+    if is_blocked and graph.weights[node.inputs[0]].shape[axis] % node.attributes.get("block_size", 1):
+        return "openvino dequantises whole blocks only, and the last one here is shorter"
     readers = {graph.nodes[index].op_type for index in graph.values[node.outputs[0]].consumers}
     if rank > 1 and (moved := sorted(readers & _MOVING)):
         return f"openvino dequantises weights wrongly that reach a product by way of {moved[0]}"

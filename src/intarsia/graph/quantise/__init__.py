@@ -1,12 +1,26 @@
-"""Quantises parts of a model to 8 bits: which nodes can be, the rewritten graph, and the loss of accuracy.
+"""Quantises parts of a model: which nodes can be, the rewritten graph, and the loss of accuracy.
 
 Weights are scaled per output channel, symmetrically, to ``int8``; what is multiplied with them is ``uint8`` with a zero
 point, so that zero stays zero. Engines get plain ONNX: ``DynamicQuantizeLinear`` with ``MatMulInteger``, or operators
 between ``DequantizeLinear`` and ``QuantizeLinear``.
 """
 
+from intarsia.graph.quantise.blocks import BLOCK, ORIGIN
+from intarsia.graph.quantise.draft import GraphDraft
 from intarsia.graph.quantise.layers import Layer, layers_of, with_sums
 from intarsia.graph.quantise.rewrite import quantised
 from intarsia.graph.quantise.sensitivity import GATES, gated, ranged, trimmed
 
-__all__ = ["GATES", "Layer", "gated", "layers_of", "quantised", "ranged", "trimmed", "with_sums"]
+__all__ = [
+    "BLOCK",
+    "GATES",
+    "ORIGIN",
+    "GraphDraft",
+    "Layer",
+    "gated",
+    "layers_of",
+    "quantised",
+    "ranged",
+    "trimmed",
+    "with_sums",
+]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -13,6 +15,9 @@ from intarsia.graph.build import build
 from intarsia.graph.dtypes import elem_type_of
 from intarsia.graph.graph import Graph
 from intarsia.graph.parts import Node, Value, Weight
+
+if TYPE_CHECKING:
+    from intarsia.graph.submodel import SubModel
 
 Shape = tuple[int, ...]
 
@@ -71,6 +76,8 @@ class GraphDraft:
         proto = onnx.ModelProto(ir_version=self.graph.ir_version)
         for domain, version in self.graph.opsets.items():
             proto.opset_import.add(domain=domain, version=version)
+        for domain in sorted({node.domain for node in self._nodes} - self.graph.opsets.keys() - {""}):
+            proto.opset_import.add(domain=domain, version=1)
         for key, value in self.graph.metadata.items():
             proto.metadata_props.add(key=key, value=value)
         proto.graph.name = self.graph.name
@@ -82,6 +89,20 @@ class GraphDraft:
         read = {name for node in self._nodes for name in node.input}
         kept = {name: weight for name, weight in self.graph.weights.items() if name in read or self._is_captured(name)}
         return build(proto, {**kept, **self._weights})
+
+    def finish_part(self, model: SubModel) -> SubModel:
+        """Return the finished graph as a partition with the borders of another one."""
+        graph = self.finish(model.inputs, model.outputs)
+        return replace(
+            model,
+            nodes=graph.nodes,
+            inputs=tuple(graph.values[value.name] for value in model.inputs),
+            outputs=tuple(graph.values[value.name] for value in model.outputs),
+            weights=MappingProxyType(
+                {name: graph.weights[name] for node in graph.nodes for name in node.reads if name in graph.weights}
+            ),
+            graph=graph,
+        )
 
     def _is_captured(self, name: str) -> bool:
         """Whether a nested graph reads a weight, which its node does not list."""

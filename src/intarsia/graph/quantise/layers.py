@@ -1,4 +1,4 @@
-"""Finds nodes that can compute in 8 bits: products with constant weights, and sums of their results."""
+"""Finds nodes that can compute in few bits: products with constant weights, and sums of their results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MATRIX_RANK = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """A node that can compute in 8 bits.
+    """A node that can compute in 8 bits, or read its weight in few.
 
     Attributes:
         norm: The normalisation behind a convolution that goes into its weights.
@@ -59,10 +59,11 @@ def _products(graph: Graph, inside: Mapping[str, Node]) -> Iterator[Layer]:
         if node.domain != "" or not _fits(graph, node):
             continue
         static = (Scheme.STATIC, Scheme.STATIC_FINE)
+        more = (Scheme.DYNAMIC, Scheme.DYNAMIC_FINE, Scheme.WEIGHTS_8, Scheme.WEIGHTS_4)
         yield Layer(
             node=node,
             norm=_norm(graph, node, inside) if node.op_type == "Conv" else None,
-            schemes=static if node.op_type == "Conv" else (*static, Scheme.DYNAMIC, Scheme.DYNAMIC_FINE),
+            schemes=static if node.op_type == "Conv" else (*static, *more),
             reads=node.inputs[:1],
             flops=flops(graph, node),
         )

@@ -1,10 +1,8 @@
-"""Layers in 8 bits, as plain ONNX: scales, zero points and rounding are as it defines ``QuantizeLinear``."""
+"""Layers in few bits, as plain ONNX: scales, zero points and rounding are as it defines ``QuantizeLinear``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +10,7 @@ import numpy as np
 from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.errors import PlanError
 from intarsia.graph.dtypes import elem_type_of
+from intarsia.graph.quantise.blocks import BLOCK, Blocks
 from intarsia.graph.quantise.draft import GraphDraft
 from intarsia.graph.quantise.layers import SUMS, Layer, layers_of
 
@@ -69,7 +68,7 @@ def quantised_bias(bias: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 
 def quantised(model: SubModel, precision: Precision) -> SubModel:
-    """The partition with these nodes in 8 bits; its inputs and outputs keep their names and types.
+    """The partition with these nodes in few bits; its inputs and outputs keep their names and types.
 
     Raises:
         PlanError: A node that is named cannot compute so, or something that it reads has no range.
@@ -85,17 +84,7 @@ def quantised(model: SubModel, precision: Precision) -> SubModel:
             writer.write(layer, chosen[node.id], layer.output)
         elif node.id not in folded:
             writer.draft.keep(node)
-    graph = writer.draft.finish(model.inputs, model.outputs)
-    return replace(
-        model,
-        nodes=graph.nodes,
-        inputs=tuple(graph.values[value.name] for value in model.inputs),
-        outputs=tuple(graph.values[value.name] for value in model.outputs),
-        weights=MappingProxyType(
-            {name: graph.weights[name] for node in graph.nodes for name in node.reads if name in graph.weights}
-        ),
-        graph=graph,
-    )
+    return writer.draft.finish_part(model)
 
 
 def _check(chosen: Mapping[str, Scheme], ranges: Mapping[str, Range], layers: Mapping[str, Layer]) -> None:
@@ -106,16 +95,22 @@ def _check(chosen: Mapping[str, Scheme], ranges: Mapping[str, Range], layers: Ma
             raise PlanError(
                 f"node {id_!r} cannot compute in {scheme.value}, only in {ways}: take it out of 'precision'"
             )
-        missing = [] if scheme.is_dynamic else [name for name in layer.reads if name not in ranges]
+        missing = [name for name in layer.reads if name not in ranges] if scheme.needs_ranges else []
         if missing:
             raise PlanError(f"node {id_!r} is to compute in {scheme.value}, which needs the range of {missing[0]!r}")
 
 
 class LayerWriter:
-    """Writes layers in 8 bits into a draft; what several of them read is converted once."""
+    """Writes layers in few bits into a draft; what several of them read is converted once.
 
-    def __init__(self, draft: GraphDraft, ranges: Mapping[str, Range]) -> None:
+    Args:
+        packs: Whether weights in few bits are written as such; else as the fp32 numbers that they stand for, which
+            tells their error at the speed of fp32.
+    """
+
+    def __init__(self, draft: GraphDraft, ranges: Mapping[str, Range], *, packs: bool = True) -> None:
         self.draft = draft
+        self._packs = packs
         self._ranges = ranges
         self._dynamic: dict[str, tuple[str, str, str]] = {}
         self._static: dict[str, str] = {}
@@ -123,12 +118,31 @@ class LayerWriter:
     def write(self, layer: Layer, scheme: Scheme, output: str) -> None:
         """The nodes that compute a layer, the last of which gives ``output``."""
         count = 2 if scheme.is_fine else 1
-        if scheme.is_dynamic:
+        if scheme.weight_bits is not None:
+            self._write_blocks(layer, output, scheme.weight_bits)
+        elif scheme.is_dynamic:
             self._write_dynamic(layer, output, count)
         elif layer.node.op_type in SUMS:
             self.draft.add("Add", [self._fixed(name) for name in layer.reads], output, like=layer.output)
         else:
             self._write_static(layer, output, count)
+
+    def _write_blocks(self, layer: Layer, output: str, bits: int) -> None:
+        """A product whose weight is read in blocks, and the bias behind it: the form that engines have kernels for."""
+        draft, node = self.draft, layer.node
+        weight = draft.graph.weights[node.inputs[1]].array()
+        flipped = bool(node.attributes.get("transB", 0))
+        blocks = Blocks.of(weight.T if flipped else weight, bits)
+        name = f"{node.inputs[1]}/{'flipped' if flipped else 'plain'}/int{bits}"
+        if self._packs:
+            parts = [draft.weight(f"{name}/{part}", array) for part, array in blocks.parts()]
+            made = [(f"{output}/weight", "float32", blocks.codes.shape)]
+            (factor,) = draft.add_several("DequantizeLinear", parts, made, axis=0, block_size=BLOCK)
+        else:
+            factor = draft.weight(f"{name}/restored", blocks.restored())
+        bias = node.inputs[2] if len(node.inputs) > 2 and node.inputs[2] else None
+        product = draft.add("MatMul", [node.inputs[0], factor], f"{output}/product" if bias else output, layer.output)
+        self._summed([product, *([bias] if bias else [])], output, layer.output)
 
     def _write_dynamic(self, layer: Layer, output: str, count: int) -> None:
         draft, node = self.draft, layer.node

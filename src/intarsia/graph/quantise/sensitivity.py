@@ -1,4 +1,4 @@
-"""Builds graphs that measure ranges of values, and how much each layer in 8 bits changes the outputs."""
+"""Builds graphs that measure ranges of values, and how much each layer in few bits changes the outputs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def gated(graph: Graph, layers: Sequence[tuple[Layer, Scheme]], ranges: Mapping[
     """
     draft = GraphDraft(graph)
     gates = draft.new_input(GATES, (len(layers),))
-    writer = LayerWriter(draft, ranges)
+    writer = LayerWriter(draft, ranges, packs=False)
     last: dict[str, list[tuple[int, Layer, Scheme]]] = {}
     for number, (layer, scheme) in enumerate(layers):
         last.setdefault((layer.norm or layer.node).id, []).append((number, layer, scheme))

@@ -1,7 +1,7 @@
-"""Which layers compute in 8 bits: as many as an error allows, those first that cost least for what they save.
+"""Which layers compute in few bits: as many as an error allows, those first that cost least for what they save.
 
-Each layer's error is measured at the model's outputs, in a graph that computes every layer both ways. Errors of layers
-are about independent, so their squares add up; what a sum promises is measured before it counts.
+Each layer's error is measured at the model's outputs, in a graph that computes every layer in all ways. Errors of
+layers are about independent, so their squares add up; what a sum promises is measured before it counts.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from intarsia.cost.reference.evaluate import Answers, Oracle
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.errors import ExecutionError
 from intarsia.graph import Graph
-from intarsia.graph.quantise import GATES, Layer, gated, layers_of, ranged, trimmed, with_sums
+from intarsia.graph.quantise import GATES, Layer, gated, ranged, trimmed, with_sums
 from intarsia.runtime.verify import distance
+from intarsia.search.precision.families import PRODUCTS, Family
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
 
@@ -30,7 +31,7 @@ Schemes = Mapping[str, Scheme]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Layers in 8 bits, and the error of the model's worst output with them on the calibration inputs."""
+    """Layers in few bits, and the error of the model's worst output with them on the calibration inputs."""
 
     layers: tuple[tuple[Layer, Scheme], ...]
     ranges: tuple[tuple[str, Range], ...]
@@ -40,7 +41,7 @@ class Choice:
         """All of them, by ranges from calibration, or by those found while the model runs where a layer can."""
         ways = [(layer, scheme.dynamic if dynamic else scheme, scheme) for layer, scheme in self.layers]
         schemes = {layer.node.id: way if way in layer.schemes else scheme for layer, way, scheme in ways}
-        static = [layer for layer, _ in self.layers if not schemes[layer.node.id].is_dynamic]
+        static = [layer for layer, _ in self.layers if schemes[layer.node.id].needs_ranges]
         known = dict(self.ranges)
         return Precision.of(schemes, {name: known[name] for layer in static for name in layer.reads})
 
@@ -57,13 +58,17 @@ class Chooser(AbstractContextManager["Chooser"]):
         patience_s: float,
         watch: Watcher = unwatched,
         has_time: Callable[[], bool] = lambda: True,
+        family: Family = PRODUCTS,
     ) -> None:
         self._has_time = has_time
-        self.layers = layers_of(graph, graph.nodes)
+        self._family = family
+        self.layers = family.layers(graph)
         self._inputs = tuple(inputs)
         self._watch = watch
-        self._ranges = _ranges(graph, target, folder, self.layers, inputs, patience_s)
-        self._gates = [(layer, way) for layer in self.layers for way in layer.schemes if not way.is_dynamic]
+        calibrated = self.layers if family.coarse.needs_ranges else ()
+        self._ranges = _ranges(graph, target, folder, calibrated, inputs, patience_s)
+        ways = (family.fine, family.coarse)
+        self._gates = [(layer, way) for layer in self.layers for way in ways if way in layer.schemes]
         self._oracle = Oracle(gated(graph, self._gates, self._ranges), target, folder, patience_s)
         self.exact = self._answers({}, self._inputs)
         self._steps: tuple[_Step, ...] | None = None
@@ -72,7 +77,7 @@ class Chooser(AbstractContextManager["Chooser"]):
     def choose(self, allowed: float) -> Choice:
         """The most that stays within an error on calibration inputs, or nothing; an `ExecutionError` if that fails."""
         products = [layer for layer in self.layers if not layer.sources]
-        everything = {layer.node.id: Scheme.STATIC for layer in products}
+        everything = dict.fromkeys((layer.node.id for layer in products), self._family.coarse)
         if self._error(everything) <= allowed:
             return self._choice(everything)
         steps = self._ordered(products)
@@ -87,6 +92,10 @@ class Chooser(AbstractContextManager["Chooser"]):
             guess = (fits + fails) // 2
         return self._choice(_taken(steps[:fits]))
 
+    def error_of_all(self, scheme: Scheme) -> float:
+        """The error with every layer in one way of the family; an `ExecutionError` if that fails."""
+        return self._error({layer.node.id: scheme for layer in self.layers if not layer.sources})
+
     def __exit__(self, *_: object) -> None:
         self._oracle.close()
 
@@ -97,7 +106,8 @@ class Chooser(AbstractContextManager["Chooser"]):
         return Choice(layers=layers, ranges=tuple(sorted(self._ranges.items())), error=error)
 
     def _with_sums(self, schemes: Schemes) -> Schemes:
-        return {layer.node.id: schemes.get(layer.node.id, Scheme.STATIC) for layer in with_sums(self.layers, schemes)}
+        coarse = self._family.coarse
+        return {layer.node.id: schemes.get(layer.node.id, coarse) for layer in with_sums(self.layers, schemes)}
 
     def _ordered(self, products: Sequence[Layer]) -> tuple[_Step, ...]:
         """The cheapest first, by squared error for what is saved."""
@@ -109,9 +119,9 @@ class Chooser(AbstractContextManager["Chooser"]):
                 self._watch(Progress(stage="accuracy", done=number, total=len(products), note=layer.node.id))
                 coarse, fine = (
                     self._error_of({layer.node.id: way}, self._inputs[: PRECISION.compared_inputs]) ** 2
-                    for way in (Scheme.STATIC, Scheme.STATIC_FINE)
+                    for way in (self._family.coarse, self._family.fine)
                 )
-                steps += _steps(layer, coarse, fine)
+                steps += _steps(self._family, layer, coarse, fine)
             self._steps = tuple(sorted(steps, key=lambda step: step.price))
         return self._steps
 
@@ -140,15 +150,15 @@ class _Step:
     price: float
 
 
-def _steps(layer: Layer, coarse: float, fine: float) -> list[_Step]:
-    """To 8 bits at one go, or by way of weights of two terms where what these save is cheaper."""
-    saved = float(max(layer.flops, 1))
-    if fine / PRECISION.fine_share >= coarse:
-        return [_Step(layer=layer, scheme=Scheme.STATIC, square=coarse, price=coarse / saved)]
+def _steps(family: Family, layer: Layer, coarse: float, fine: float) -> list[_Step]:
+    """To the coarse way at one go, or by way of the fine one where what that saves is cheaper."""
+    saved, share = float(max(layer.flops, 1)), family.fine_share
+    if fine / share >= coarse:
+        return [_Step(layer=layer, scheme=family.coarse, square=coarse, price=coarse / saved)]
     rest = coarse - fine
     return [
-        _Step(layer=layer, scheme=Scheme.STATIC_FINE, square=fine, price=fine / (PRECISION.fine_share * saved)),
-        _Step(layer=layer, scheme=Scheme.STATIC, square=rest, price=rest / ((1.0 - PRECISION.fine_share) * saved)),
+        _Step(layer=layer, scheme=family.fine, square=fine, price=fine / (share * saved)),
+        _Step(layer=layer, scheme=family.coarse, square=rest, price=rest / ((1.0 - share) * saved)),
     ]
 
 
@@ -185,6 +195,8 @@ def _ranges(
         return {name: list(column) for name, column in zip(graph.outputs, columns, strict=True)}
 
     names = list(dict.fromkeys(name for layer in layers for name in layer.reads))
+    if not names:
+        return {}
     asked, ends = ranged(graph, names)
     found = told(asked)
     seen = {name: (min(found[low]), max(found[high])) for name, (low, high) in ends.items()}

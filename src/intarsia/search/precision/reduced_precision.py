@@ -11,25 +11,28 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from intarsia.backends import registry
-from intarsia.backends.contract.failures import cause_of
 from intarsia.config import RunSettings
+from intarsia.config.precision import Precision
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
-from intarsia.cost.worker.progress import Progress, Watcher
-from intarsia.errors import ExecutionError, PlanError
+from intarsia.cost.reference.evaluate import Answers
+from intarsia.cost.worker.progress import Watcher
+from intarsia.errors import PlanError
 from intarsia.graph import extract
-from intarsia.graph.quantise import layers_of, quantised
+from intarsia.graph.quantise import quantised
 from intarsia.partitioning import Partition, Partitioning, with_precision
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.collage.cost_attribution import shared_out, total_work
 from intarsia.search.precision.candidates import Cut, in_reduced_types, most_that_fits
-from intarsia.search.precision.layer_choice import Chooser, worst
+from intarsia.search.precision.choosers import OUT_OF_TIME, Choosers
+from intarsia.search.precision.families import PRODUCTS, WEIGHTS, Family
+from intarsia.search.precision.layer_choice import worst
 from intarsia.search.precision.validation_set import Samples
 from intarsia.search.thresholds import PRECISION, SHARES
 from intarsia.target import Target
 
-OUT_OF_TIME = "there was no time to look for plans in less than fp32"
 _IN_TYPES = "its engines in less than fp32"
+_IN_WEIGHTS = "its weights in few bits"
 _KINDS = {False: "ranges from calibration", True: "ranges found while it runs"}
 
 
@@ -74,6 +77,7 @@ class ReducedPrecisionSearch:
         self._samples = samples
         self._watch = watch
         self._allowed = problem.settings.max_error or 0.0
+        self._exact: Sequence[Answers] = ()
         self._found: list[ReducedPrecision] = []
         self._dropped: list[tuple[str, str]] = []
         self._tried: set[tuple[Partition, ...]] = set()
@@ -81,25 +85,28 @@ class ReducedPrecisionSearch:
 
     def run(self, exact: Sequence[Candidate]) -> ReducedPrecisionPlans:
         """The fastest that stay within the error on calibration inputs, made of each engine's best plan and mixes."""
-        if not layers_of(self._problem.graph, self._problem.graph.nodes):
-            return ReducedPrecisionPlans(reason="no layer of the model computes faster in less than fp32")
+        has_layers = any(family.layers(self._problem.graph) for family in (PRODUCTS, WEIGHTS))
+        if not has_layers and not any(True for plan in exact for _ in in_reduced_types(plan.partitions)):
+            return ReducedPrecisionPlans(reason="nothing in the model computes faster in less than fp32")
         with self._measurer.machine():
-            return self._told(exact)
+            reason = self._told(exact)
+            if reason is not None:
+                return ReducedPrecisionPlans(reason=reason)
+            with Choosers(self._problem, self._measurer, self._samples, self._watch, exact) as choosers:
+                return self._searched(exact, choosers)
 
-    def _told(self, exact: Sequence[Candidate]) -> ReducedPrecisionPlans:
-        """With the first engine that tells what layers cost."""
-        reason = ""
-        for target in self._type_oracles(exact):
-            if not self._fits_time(PRECISION.layers_time * self._whole_s([target])):
-                return ReducedPrecisionPlans(reason=reason or OUT_OF_TIME)
-            try:
-                with self._chooser(target) as chooser:
-                    return self._searched(exact, chooser)
-            except ExecutionError as error:
-                reason = str(error) if self._fits_time(0.0) else OUT_OF_TIME
-                failure = Failure(stage="evaluate", reason=error.detail, cause=cause_of(error))
-                self._measurer.noted((Partition(target=target, nodes=()),), failure)
-        return ReducedPrecisionPlans(reason=reason)
+    def _told(self, exact: Sequence[Candidate]) -> str | None:
+        """Learn what the first plan that answers the calibration inputs in fp32 answers, or why none does."""
+        reason = OUT_OF_TIME
+        for plan in exact:
+            if not self._fits_time(self._whole_s(part.target for part in plan.partitions)):
+                return reason
+            answers = self._measurer.answers(plan.partitions, plan.settings, self._samples.calibration)
+            if not isinstance(answers, Failure):
+                self._exact = answers
+                return None
+            reason = f"failed at {answers.stage}: {answers.reason}"
+        return reason
 
     def _fits_time(self, seconds: float) -> bool:
         """Whether something that takes so long may begin; asked of the time alone, since all of this is kept as one."""
@@ -108,66 +115,72 @@ class ReducedPrecisionSearch:
     def _whole_s(self, targets: Iterable[Target]) -> float:
         return self._measurer.time.whole_s({registry.engine_of(target) for target in targets})
 
-    def _chooser(self, target: Target) -> Chooser:
-        graph, folder = self._problem.graph, self._measurer.folder
-        inputs, time = self._samples.calibration, self._measurer.time
-        patience_s = self._measurer.timeout_s
-        if not time.is_endless:
-            patience_s = min(patience_s, time.left / (1 + len(inputs)))
-        return Chooser(graph, target, folder, inputs, patience_s, self._watch, lambda: self._fits_time(0.0))
-
-    def _type_oracles(self, exact: Sequence[Candidate]) -> list[Target]:
-        """Engines that run the whole model, the fastest first; of those with two levels one."""
-        singles = [plan.partitions[0].target for plan in exact if len(plan.partitions) == 1]
-        found = {target.kind.name: target for target in reversed(singles)}
-        return list(reversed(found.values())) or [Target("reference")]
-
-    def _searched(self, exact: Sequence[Candidate], chooser: Chooser) -> ReducedPrecisionPlans:
-        self._watch(Progress(stage="accuracy", note="what layers cost"))
-        self._found.clear()
-        self._dropped.clear()
-        self._tried.clear()
-        self._errors.clear()
+    def _searched(self, exact: Sequence[Candidate], choosers: Choosers) -> ReducedPrecisionPlans:
         for plan in exact:
             if not self._fits_time(self._plan_s(plan)):
                 self._dropped.append((plan.label, OUT_OF_TIME))
                 continue
-            self._try_types(plan, chooser)
+            self._try_types(plan, choosers)
+            self._try_weights(plan, choosers)
             for is_dynamic in (False, True):
-                self._try_layers(plan, plan.partitions, chooser, is_dynamic=is_dynamic)
+                self._try_layers(plan, plan.partitions, choosers, is_dynamic=is_dynamic)
         found = sorted(self._found, key=lambda reduced: reduced.candidate.total_ms or math.inf)
         faster = f"{PRECISION.plans} others were faster when they were tried"
         dropped = (*self._dropped, *((reduced.candidate.label, faster) for reduced in found[PRECISION.plans :]))
         reason = "" if found else f"no plan in reduced precision is benchmarked: {_first(dropped)}"
         return ReducedPrecisionPlans(found=tuple(found[: PRECISION.plans]), dropped=dropped, reason=reason)
 
-    def _try_types(self, plan: Candidate, chooser: Chooser) -> None:
+    def _try_types(self, plan: Candidate, choosers: Choosers) -> None:
         """With its engines in reduced precision; then with layers in 8 bits too, or only one end of the model."""
         for partitions in in_reduced_types(plan.partitions):
-            error = self._error(partitions, self._settings(plan), chooser)
+            error = self._error(partitions, self._settings(plan))
             if isinstance(error, Failure):
                 self._kept(f"failed at {error.stage}: {error.reason}", plan, _IN_TYPES)
             elif not self._fits(error):
-                self._kept(self._cut(plan, partitions, error, chooser), plan, _IN_TYPES)
-            elif self._kept(self._reduced(plan, partitions, chooser), plan, _IN_TYPES):
-                self._try_layers(plan, partitions, chooser, is_dynamic=False, base=error)
+                self._kept(self._cut(plan, partitions, error), plan, _IN_TYPES)
+            elif self._kept(self._reduced(plan, partitions), plan, _IN_TYPES):
+                self._try_layers(plan, partitions, choosers, is_dynamic=False, base=error)
+
+    def _try_weights(self, plan: Candidate, choosers: Choosers) -> None:
+        """With all weights in 8 bits; where that is faster, with as many in fewer or more as the error wants."""
+        layers = WEIGHTS.layers(self._problem.graph)
+        if not layers or not self._fits_time(self._plan_s(plan)):
+            return
+        every = Precision.of(dict.fromkeys((layer.node.id for layer in layers), WEIGHTS.fine), {})
+        whole = with_precision(self._problem.graph, Partitioning(partitions=plan.partitions), every).partitions
+        reduced = self._reduced(plan, whole, slower=1.0)
+        if isinstance(reduced, str) or self._fits(reduced.error):
+            self._kept(reduced, plan, _IN_WEIGHTS)
+        if isinstance(reduced, str):
+            return
+        self._tried.add(whole)
+        rounded = choosers.error_of_all(WEIGHTS)
+        if isinstance(rounded, str):
+            self._kept(rounded, plan, _IN_WEIGHTS)
+            return
+        # What is left of the error beside that of the weights comes of the engine, which rounds the other factors.
+        engine = math.sqrt(max(reduced.error**2 - rounded**2, 0.0))
+        self._try_layers(plan, plan.partitions, choosers, family=WEIGHTS, base=engine)
 
     def _try_layers(
         self,
         plan: Candidate,
         partitions: tuple[Partition, ...],
-        chooser: Chooser,
+        choosers: Choosers,
         *,
-        is_dynamic: bool,
+        is_dynamic: bool = False,
+        family: Family = PRODUCTS,
         base: float = 0.0,
     ) -> None:
-        """With layers in 8 bits, whose error comes on top of that of the engines' types."""
-        kind = f"{_KINDS[is_dynamic]}{f', beside {_IN_TYPES}' if base else ''}"
+        """With layers in few bits, whose error comes on top of ``base``, which the engines make."""
+        if not family.layers(self._problem.graph):
+            return
+        kind = _IN_WEIGHTS if family is WEIGHTS else f"{_KINDS[is_dynamic]}{f', beside {_IN_TYPES}' if base else ''}"
         allowed = _rest(PRECISION.margin * self._allowed, base)
-        choice = chooser.choose(allowed)
+        choice = choosers.choose(family, allowed)
         for _ in range(PRECISION.layer_tries):
-            if not self._fits_time(self._plan_s(plan)):
-                self._kept(OUT_OF_TIME, plan, kind)
+            if isinstance(choice, str) or not self._fits_time(self._plan_s(plan)):
+                self._kept(choice if isinstance(choice, str) else OUT_OF_TIME, plan, kind)
                 return
             if not choice.layers:
                 self._kept("no layer fits the error" if self._fits_time(0.0) else OUT_OF_TIME, plan, kind)
@@ -177,12 +190,13 @@ class ReducedPrecisionSearch:
             if cover.partitions in self._tried:  # where no layer can find its ranges while the model runs
                 return
             self._tried.add(cover.partitions)
-            reduced = self._reduced(plan, cover.partitions, chooser)
+            reduced = self._reduced(plan, cover.partitions)
             if isinstance(reduced, str) or self._fits(reduced.error):
                 self._kept(reduced, plan, kind)
                 return
             # This engine rounds in other places than the one whose answers are compared.
-            choice = chooser.choose(allowed * allowed / _rest(reduced.error, base))
+            allowed = allowed * allowed / _rest(reduced.error, base)
+            choice = choosers.choose(family, allowed)
         self._kept("its error stayed too large with fewer layers", plan, kind)
 
     def _plan_s(self, plan: Candidate) -> float:
@@ -200,35 +214,35 @@ class ReducedPrecisionSearch:
         self._found.append(reduced)
         return True
 
-    def _cut(
-        self, plan: Candidate, partitions: tuple[Partition, ...], error: float, chooser: Chooser
-    ) -> ReducedPrecision | str:
+    def _cut(self, plan: Candidate, partitions: tuple[Partition, ...], error: float) -> ReducedPrecision | str:
         """As much of one end of the model in that type as fits the error."""
         if len(partitions) > 1:
             return f"its error is {error:.2g}"
         exact, reduced = plan.partitions[0].target, partitions[0].target
         cut = Cut(graph=self._problem.graph, segments=self._problem.segments, exact=exact, reduced=reduced)
-        error_of = partial(self._error, settings=self._settings(plan), chooser=chooser)
+        error_of = partial(self._error, settings=self._settings(plan))
         found = most_that_fits(cut, error, PRECISION.margin * self._allowed, error_of)
         if isinstance(found, Failure):
             return f"failed at {found.stage}: {found.reason}"
-        return f"its error is {error:.2g}, so is each end's" if found is None else self._reduced(plan, found, chooser)
+        return f"its error is {error:.2g}, so is each end's" if found is None else self._reduced(plan, found)
 
     def _settings(self, plan: Candidate) -> RunSettings:
         return replace(plan.settings, embed=False, max_error=self._allowed)
 
-    def _error(self, partitions: tuple[Partition, ...], settings: RunSettings, chooser: Chooser) -> float | Failure:
+    def _error(self, partitions: tuple[Partition, ...], settings: RunSettings) -> float | Failure:
         """Of a plan on the calibration inputs; asked once, since its engines compile it for that."""
         key = (partitions, settings)
         if key not in self._errors:
             if not self._fits_time(self._whole_s(part.target for part in partitions)):
                 return self._measurer.time.refusal()
             answers = self._measurer.answers(partitions, settings, self._samples.calibration)
-            self._errors[key] = answers if isinstance(answers, Failure) else worst(answers, chooser.exact)
+            self._errors[key] = answers if isinstance(answers, Failure) else worst(answers, self._exact)
         return self._errors[key]
 
-    def _reduced(self, plan: Candidate, partitions: tuple[Partition, ...], chooser: Chooser) -> ReducedPrecision | str:
-        """A plan in reduced precision with its error, or why it is none."""
+    def _reduced(
+        self, plan: Candidate, partitions: tuple[Partition, ...], slower: float = PRECISION.slower
+    ) -> ReducedPrecision | str:
+        """A plan in reduced precision with its error, or why it is none: one ``slower`` so many times is none."""
         refusal = next(filter(None, (self._refusal(part) for part in partitions)), None)
         if refusal is not None:
             return refusal
@@ -237,11 +251,11 @@ class ReducedPrecisionSearch:
         outcome = self._measurer.cost_of_plan(partitions, settings, replace(PRECISION.effort, hopeless_ms=hopeless))
         if isinstance(outcome, Failure):
             return f"failed at {outcome.stage}: {outcome.reason}"
-        if outcome.cost_ms >= PRECISION.slower * (plan.total_ms or math.inf):
+        if outcome.cost_ms >= slower * (plan.total_ms or math.inf):
             return f"it takes {outcome.cost_ms:.3g} ms, in fp32 {plan.total_ms:.3g}"
         if hopeless and outcome.cost_ms > hopeless:
             return "another plan in reduced precision takes less than half as long"
-        error = self._error(partitions, settings, chooser)
+        error = self._error(partitions, settings)
         if isinstance(error, Failure):
             return f"failed at {error.stage}: {error.reason}"
         works = [total_work(self._problem.graph, part.nodes) for part in partitions]

@@ -57,6 +57,29 @@ def products(weight: np.ndarray | None = None) -> onnx.ModelProto:
     return model(nodes, [info("x", (1, 6, 16))], [info("y", (1, 6, 6))], weights)
 
 
+def decoder(blocks: int = 2, width: int = 512, seed: int = 0) -> onnx.ModelProto:
+    """A step of a decoder on one token, without attention: products that wait for their weights, and sums around."""
+    rng = np.random.default_rng(seed)
+    weights: dict[str, np.ndarray] = {}
+    nodes: list[onnx.NodeProto] = []
+    x = "x"
+    for number in range(blocks):
+        for part, (rows, columns) in (("up", (width, 4 * width)), ("down", (4 * width, width))):
+            scale = np.float32(rows**-0.5)
+            weights[f"{part}{number}.w"] = rng.standard_normal((rows, columns)).astype(np.float32) * scale
+            weights[f"{part}{number}.b"] = rng.standard_normal(columns).astype(np.float32) * scale
+        up, down, joined = (f"{part}{number}" for part in ("up", "down", "joined"))
+        nodes += [
+            helper.make_node("Gemm", [x, f"{up}.w", f"{up}.b"], [f"{up}.y"], name=up),
+            helper.make_node("Relu", [f"{up}.y"], [f"{up}.r"], name=f"relu{number}"),
+            helper.make_node("MatMul", [f"{up}.r", f"{down}.w"], [f"{down}.y"], name=down),
+            helper.make_node("Add", [f"{down}.y", f"{down}.b"], [f"{down}.z"], name=f"bias{number}"),
+            helper.make_node("Add", [x, f"{down}.z"], [joined], name=f"join{number}"),
+        ]
+        x = joined
+    return model(nodes, [info("x", (1, width))], [info(x, (1, width))], weights)
+
+
 def loaded(proto: onnx.ModelProto) -> Graph:
     """The normalised graph, without which node ids mean nothing."""
     return load_model(proto)

@@ -8,6 +8,7 @@ import pytest
 
 from intarsia.config.precision import Scheme
 from intarsia.graph.quantise import layers_of
+from intarsia.search.precision.families import PRODUCTS
 from intarsia.search.precision.layer_choice import Chooser, _steps
 from intarsia.search.precision.validation_set import Samples
 from intarsia.target import Target
@@ -48,8 +49,8 @@ def test_nothing_where_no_layer_is_good_enough(chooser: Chooser) -> None:
 def test_weights_of_two_terms_where_they_are_the_cheaper_way() -> None:
     graph = loaded(residual())
     layer = layers_of(graph, graph.nodes)[0]
-    assert [step.scheme for step in _steps(layer, 1.0, 0.9)] == [Scheme.STATIC]
-    first, second = _steps(layer, 1.0, 0.1)
+    assert [step.scheme for step in _steps(PRODUCTS, layer, 1.0, 0.9)] == [Scheme.STATIC]
+    first, second = _steps(PRODUCTS, layer, 1.0, 0.1)
     assert (first.scheme, second.scheme) == (Scheme.STATIC_FINE, Scheme.STATIC)
     assert first.price < second.price
     assert first.square + second.square == pytest.approx(1.0)

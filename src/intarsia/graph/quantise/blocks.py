@@ -1,0 +1,71 @@
+"""Weights in 8 or 4 bits with a scale for each block of 32, as ``DequantizeLinear`` restores them since opset 21.
+
+The blocks lie along the first axis, which a product sums over. Engines keep such a weight packed, and restore it in the
+product's own kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+
+BLOCK = 32
+"""Elements that share a scale: what the kernels of all engines take, and what fits into their registers."""
+ORIGIN = 128
+"""Of codes in 8 bits, which are unsigned: ``session.x64quantprecision`` makes ONNX Runtime 1.31 rewrite signed ones,
+which fails on blocks."""
+_MOST = {8: 127, 4: 7}
+"""Largest code by bits: as many steps below zero as above it."""
+_TINY = float(np.finfo(np.float32).tiny)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocks:
+    """A matrix in few bits.
+
+    Attributes:
+        codes: ``uint8`` around 128, or ``int4``.
+        scales: The step of each block, of each column.
+    """
+
+    codes: np.ndarray
+    scales: np.ndarray
+
+    @classmethod
+    def of(cls, weight: np.ndarray, bits: int) -> Blocks:
+        """A matrix in blocks along its first axis; the last block may be shorter.
+
+        A block that is zero throughout gets the scale 1. The error of an element is at most half its block's step.
+        """
+        starts = np.arange(0, weight.shape[0], BLOCK)
+        largest = np.maximum.reduceat(np.abs(weight), starts, axis=0)
+        steps = np.maximum(largest.astype(np.float64) / _MOST[bits], _TINY).astype(np.float32)
+        scales = np.ascontiguousarray(np.where(largest > 0.0, steps, np.float32(1.0)))
+        codes = np.divide(weight, _along(scales, weight.shape[0]), order="C")
+        np.rint(codes, out=codes)
+        np.clip(codes, -_MOST[bits], _MOST[bits], out=codes)
+        if bits == 8:
+            return cls(codes=(codes + ORIGIN).astype(np.uint8), scales=scales)
+        return cls(codes=codes.astype(np.int8).astype(ml_dtypes.int4), scales=scales)
+
+    def parts(self) -> tuple[tuple[str, np.ndarray], ...]:
+        """What ``DequantizeLinear`` reads, in its order, each with a name."""
+        parts = (("codes", self.codes), ("scales", self.scales))
+        if self.codes.dtype != np.uint8:
+            return parts
+        return (*parts, ("origins", np.full(self.scales.shape, ORIGIN, np.uint8)))
+
+    def restored(self) -> np.ndarray:
+        """The fp32 numbers that they stand for."""
+        counted = self.codes.astype(np.float32)
+        if self.codes.dtype == np.uint8:
+            counted -= np.float32(ORIGIN)
+        counted *= _along(self.scales, self.codes.shape[0])
+        return counted
+
+
+def _along(scales: np.ndarray, length: int) -> np.ndarray:
+    along: np.ndarray = np.repeat(scales, BLOCK, axis=0)[:length]
+    return along

@@ -1,0 +1,92 @@
+"""What layers cost, told by the first engine that can: a `Chooser` for each family of schemes, made when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import TypeVar
+
+from intarsia.backends import registry
+from intarsia.backends.contract.failures import cause_of
+from intarsia.cost.measure import Measurer
+from intarsia.cost.records.record import Failure
+from intarsia.cost.worker.progress import Progress, Watcher
+from intarsia.errors import ExecutionError
+from intarsia.partitioning import Partition
+from intarsia.planning.problem import Candidate, Problem
+from intarsia.search.precision.families import Family
+from intarsia.search.precision.layer_choice import Choice, Chooser
+from intarsia.search.precision.validation_set import Samples
+from intarsia.search.thresholds import PRECISION, SHARES
+from intarsia.target import Target
+
+OUT_OF_TIME = "there was no time to look for plans in less than fp32"
+_Answer = TypeVar("_Answer")
+
+
+class Choosers(ExitStack):
+    """Asks one chooser of each family; leaving it ends their processes.
+
+    Args:
+        exact: Plans in fp32, the fastest first: their engines are asked in this order.
+    """
+
+    def __init__(
+        self, problem: Problem, measurer: Measurer, samples: Samples, watch: Watcher, exact: Sequence[Candidate]
+    ) -> None:
+        super().__init__()
+        self._problem = problem
+        self._measurer = measurer
+        self._samples = samples
+        self._watch = watch
+        self._targets = _type_oracles(exact)
+        self._made: dict[tuple[Family, Target], Chooser] = {}
+        self._failed: dict[tuple[Family, Target], str] = {}
+
+    def choose(self, family: Family, allowed: float) -> Choice | str:
+        """The most layers of a family that stay within an error, or why nothing can be learnt of them."""
+        return self._answer(family, lambda chooser: chooser.choose(allowed))
+
+    def error_of_all(self, family: Family) -> float | str:
+        """The error with every layer of a family in its fine way, or why nothing can be learnt of them."""
+        return self._answer(family, lambda chooser: chooser.error_of_all(family.fine))
+
+    def _answer(self, family: Family, question: Callable[[Chooser], _Answer]) -> _Answer | str:
+        """Of the first engine that gives one."""
+        reason = OUT_OF_TIME
+        for target in self._targets:
+            place = family, target
+            if place in self._failed:
+                reason = self._failed[place]
+                continue
+            whole_s = self._measurer.time.whole_s([registry.engine_of(target)])
+            if place not in self._made and not self._fits_time(PRECISION.layers_time * whole_s):
+                return reason
+            try:
+                if place not in self._made:
+                    self._made[place] = self.enter_context(self._chooser(family, target))
+                return question(self._made[place])
+            except ExecutionError as error:
+                reason = self._failed[place] = str(error) if self._fits_time(0.0) else OUT_OF_TIME
+                failure = Failure(stage="evaluate", reason=error.detail, cause=cause_of(error))
+                self._measurer.noted((Partition(target=target, nodes=()),), failure)
+        return reason
+
+    def _fits_time(self, seconds: float) -> bool:
+        return self._measurer.time.fits(seconds, SHARES.precision_end)
+
+    def _chooser(self, family: Family, target: Target) -> Chooser:
+        self._watch(Progress(stage="accuracy", note="what layers cost"))
+        graph, folder = self._problem.graph, self._measurer.folder
+        inputs, time = self._samples.calibration, self._measurer.time
+        patience_s = self._measurer.timeout_s
+        if not time.is_endless:
+            patience_s = min(patience_s, time.left / (1 + len(inputs)))
+        return Chooser(graph, target, folder, inputs, patience_s, self._watch, lambda: self._fits_time(0.0), family)
+
+
+def _type_oracles(exact: Sequence[Candidate]) -> list[Target]:
+    """Engines that run the whole model, the fastest first; of those with two levels one."""
+    singles = [plan.partitions[0].target for plan in exact if len(plan.partitions) == 1]
+    found = {target.kind.name: target for target in reversed(singles)}
+    return list(reversed(found.values())) or [Target("reference")]

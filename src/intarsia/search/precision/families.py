@@ -1,0 +1,61 @@
+"""Families of schemes: the two ways in which a layer leaves fp32 step by step, and the layers that gain by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from intarsia.config.precision import Scheme
+from intarsia.graph.quantise import BLOCK, Layer, layers_of
+from intarsia.search.thresholds import PRECISION
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """A way that loses little, and one that saves most.
+
+    Attributes:
+        fine_share: Of what the coarse way saves, what the fine way saves.
+        most_rows: A product of more rows gains nothing; ``None`` if each layer gains.
+    """
+
+    fine: Scheme
+    coarse: Scheme
+    fine_share: float
+    most_rows: float | None = None
+
+    def layers(self, graph: Graph) -> tuple[Layer, ...]:
+        """The layers that may be so, in order."""
+        found = (layer for layer in layers_of(graph, graph.nodes) if self.coarse in layer.schemes)
+        return tuple(layer for layer in found if self.most_rows is None or _waits(layer, graph, self.most_rows))
+
+
+def _waits(layer: Layer, graph: Graph, most_rows: float) -> bool:
+    """Whether a product waits for its weight, of whole blocks, which every engine takes."""
+    return 0 < _rows(layer, graph) <= most_rows and _length(layer, graph) % BLOCK == 0
+
+
+def _length(layer: Layer, graph: Graph) -> int:
+    """How many elements a product sums over."""
+    shape = graph.weights[layer.node.inputs[1]].shape
+    return shape[1 if layer.node.attributes.get("transB", 0) else 0]
+
+
+def _rows(layer: Layer, graph: Graph) -> float:
+    """How often a product reads each element of its weight."""
+    return layer.flops / (2 * prod(graph.weights[layer.node.inputs[1]].shape))
+
+
+PRODUCTS = Family(fine=Scheme.STATIC_FINE, coarse=Scheme.STATIC, fine_share=PRECISION.fine_share)
+"""Products and convolutions in 8 bits."""
+WEIGHTS = Family(
+    fine=Scheme.WEIGHTS_8,
+    coarse=Scheme.WEIGHTS_4,
+    fine_share=PRECISION.weights_fine_share,
+    most_rows=PRECISION.most_rows,
+)
+"""Weights alone in few bits, for products that wait for them."""
