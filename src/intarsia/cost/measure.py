@@ -251,6 +251,8 @@ class Measurer(AbstractContextManager["Measurer"]):
         self.close()
 
     def _cost(self, question: _Question) -> Outcome:
+        if question.timed != "load":  # how often a plan is loaded is nothing to a call of it
+            question = replace(question, settings=replace(question.settings, instances=1))
         question = replace(question, partitions=self.filled(question.partitions, question.settings))
         key = measurement_key(self.graph, question.partitions, question.timed, question.settings, question.place)
         entry: Entry[Outcome] = Entry(kind="partition", key=key)

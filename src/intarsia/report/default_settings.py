@@ -90,7 +90,8 @@ def _sentence(row: Json) -> str:
     gain = row["speedup_vs_chosen"]
     if gain is None:
         return f"{lead}; {row['reason']}"
-    speed = f"{gain['median']:.2f} times as fast as what ships ({gain['low']:.2f} to {gain['high']:.2f})"
+    how = "as many requests a second" if row.get("load") else "as fast"
+    speed = f"{gain['median']:.2f} times {how} as what ships ({gain['low']:.2f} to {gain['high']:.2f})"
     if row["shown_vs_chosen"] == Shown.NOTHING:
         speed += ", but the benchmark is void"
     elif row["shown_vs_chosen"] == Shown.NO_DIFFERENCE:

@@ -105,7 +105,9 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
 
 def _searched_under_load(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
     loads = Loads(job, measurer, progress)
-    engines = loads.engines(lambda problem: tune_singles(problem, measurer, progress, deadline))
+    engines = loads.engines(
+        lambda problem, insists: tune_singles(problem, measurer, progress, deadline, insists=insists)
+    )
     if job.problem.settings.footprints:
         measurer.time.last_s = _footprints_s(measurer, engines.singles, deadline)
     narrow = engines.narrowed(job)
@@ -133,11 +135,12 @@ def _unverified(
     """The best of the engines that run the model, though none could be shown to answer rightly."""
     before = tune_singles(job.problem, measurer, unwatched)
 
-    def tune(problem: Problem) -> tuple[Single, ...]:
-        return tune_unverified(problem, measurer, tune_singles(problem, measurer, unwatched), progress)
+    def tune(problem: Problem, insists: bool) -> tuple[Single, ...]:
+        known = tune_singles(problem, measurer, unwatched, insists=insists)
+        return tune_unverified(problem, measurer, known, progress)
 
     loads = Loads(job, measurer, progress) if job.problem.settings.is_for_throughput else None
-    singles = tune(job.problem) if loads is None else loads.engines(tune).singles
+    singles = tune(job.problem, True) if loads is None else loads.engines(tune).singles
     plans = [replace(plan, settings=replace(plan.settings, verified=False)) for plan in _plans(singles)]
     ways = [replace(way, verified=False) for way in job.ways]
     wanted = None if plans else given_candidate("greedy", job.given, ways, measurer)

@@ -23,8 +23,8 @@ from intarsia.search.precision.reduced_precision import ReducedPrecisionPlans
 from intarsia.search.single.single_engine import Single
 from intarsia.search.thresholds import LOAD
 
-Tune = Callable[[Problem], Sequence[Single]]
-"""Measures every engine alone, with the threads of a problem."""
+Tune = Callable[[Problem, bool], Sequence[Single]]
+"""Measures every engine alone, with the threads of a problem; one of them in any case, where that is asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,10 @@ class Loads:
 
     def engines(self, tune: Tune) -> Engines:
         """Every engine alone, in every way."""
-        tuned = {way: tuple(tune(replace(self._problem, threads=way.threads))) for way in self.ways}
+        tuned: dict[Way, tuple[Single, ...]] = {}
+        for way in self.ways:
+            has_plan = any(single.candidates for singles in tuned.values() for single in singles)
+            tuned[way] = tuple(tune(replace(self._problem, threads=way.threads), not has_plan))
         due = [(way, each) for way, singles in tuned.items() for single in singles for each in _worth(single)]
         found: dict[str, list[tuple[Candidate, Way]]] = {}
         failed: dict[str, Failure] = {}

@@ -45,6 +45,23 @@ def test_without_a_figure_of_the_chosen_plan_a_row_has_none() -> None:
     assert row["speed"] is None
 
 
+def test_under_load_a_row_has_the_requests_of_the_chosen_plan_by_its_gain() -> None:
+    rate = {"median": 50.0, "low": 48.0, "high": 52.0}
+    load = {"instances": 2, "threads": 1, "requests_per_second": rate, "p50_ms": 40.0, "p99_ms": 44.0}
+    (row,) = rows_json([FAST], 40.0, 1.5, load)
+    assert row["load"] == {
+        "instances": 2,
+        "threads": 1,
+        "requests_per_second": {"median": 100.0, "low": None, "high": None},
+        "p50_ms": None,
+        "p99_ms": None,
+    }
+    (said,) = sentences({"default_settings": [row]})
+    assert "2.00 times as many requests a second as what ships" in said
+    (unknown,) = rows_json([replace(FAST, gain=None)], 40.0, 1.5, load)
+    assert unknown["load"]["requests_per_second"] is None
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -90,7 +90,7 @@ def test_the_best_way_is_that_of_the_plan_that_answers_most(alone: list[float], 
     under_load = {str(ORT): between[0], str(MNN): between[1]}
     measurer = FakeMeasurer(lambda name, _: under_load[name])
     found = loads(measurer).engines(
-        lambda problem: [single(problem, each, times[each, problem.threads]) for each in (ORT, MNN)]
+        lambda problem, _: [single(problem, each, times[each, problem.threads]) for each in (ORT, MNN)]
     )
     most = min(alone[0], alone[2], *between)
     candidates = [candidate for each in found.singles for candidate in each.candidates]
@@ -106,7 +106,7 @@ def test_the_best_way_is_that_of_the_plan_that_answers_most(alone: list[float], 
 
 def test_what_fails_under_load_is_left_with_one_instance() -> None:
     found = loads(FakeMeasurer(lambda name, _: math.inf if name == "mnn" else 3.0)).engines(
-        lambda problem: [single(problem, each, 5.0) for each in (ORT, MNN)]
+        lambda problem, _: [single(problem, each, 5.0) for each in (ORT, MNN)]
     )
     by_target = {each.target: each for each in found.singles}
     assert [str(c.settings.instances) for c in by_target[MNN].candidates] == ["1"]
@@ -116,7 +116,7 @@ def test_what_fails_under_load_is_left_with_one_instance() -> None:
 def test_an_engine_that_never_worked_says_why() -> None:
     failure = Failure(stage="capability", reason="no GRU", cause=Cause.NOT_ASKED)
     found = loads(FakeMeasurer(lambda *_: 3.0)).engines(
-        lambda problem: [single(problem, ORT, 5.0), Single(target=MNN, outcome=failure)]
+        lambda problem, _: [single(problem, ORT, 5.0), Single(target=MNN, outcome=failure)]
     )
     assert next(each for each in found.singles if each.target == MNN).outcome is failure
 
@@ -155,3 +155,14 @@ def test_a_plan_file_that_says_how_many_instances_is_obeyed() -> None:
     assert [str(way) for way in loaded.ways] == ["3 x 1"]
     made = loaded.given(lambda several: mix(several[0].threads), [RunSettings(threads=1, instances=3)])
     assert (made.settings.instances, made.name) == (3, "collage, 3 x 1")
+
+
+def test_only_where_there_is_no_plan_yet_one_is_tuned_in_any_case() -> None:
+    insisted: list[tuple[int, bool]] = []
+
+    def tune(problem: Problem, insists: bool) -> list[Single]:
+        insisted.append((problem.threads, insists))
+        return [single(problem, each, 5.0) for each in (ORT, MNN)]
+
+    loads(FakeMeasurer(lambda *_: 3.0), threads=4).engines(tune)
+    assert insisted == [(4, True), (2, False), (1, False)]

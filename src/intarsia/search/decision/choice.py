@@ -136,5 +136,5 @@ def stage_fault(problem: Problem, measurer: Measurer, singles: Sequence[Candidat
     settings = plan.settings
     if plan in singles or not settings.verified or settings.max_error is not None or not has_stages(problem.graph):
         return None
-    alike = replace(settings, embed=False, parallel=False, pipeline=None)
+    alike = replace(settings, embed=False, parallel=False, pipeline=None, instances=1)
     return measurer.stages(plan.partitions, alike).fault

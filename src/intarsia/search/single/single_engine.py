@@ -51,13 +51,14 @@ class Single:
 
 
 def tune_singles(
-    problem: Problem, measurer: Measurer, watch: Watcher, deadline: Deadline = NO_END
+    problem: Problem, measurer: Measurer, watch: Watcher, deadline: Deadline = NO_END, *, insists: bool = True
 ) -> tuple[Single, ...]:
     """Measure each engine on the whole model; an engine that does not take all of it is a failure at ``capability``.
 
     First each with its first settings, so that where time is short all are known a little; then with the others, the
     fastest first. Those that compile slowly come last, and what the prefilter speaks against is not measured; see
-    `Prefilter`. The first engine that works is measured even if there is no time for it: something has to ship.
+    `Prefilter`. The first engine that works is measured even if there is no time for it, as something has to ship;
+    unless nobody ``insists``, since there is a plan already.
     """
     look = Prefilter(problem=problem, measurer=measurer, deadline=deadline)
     order = sorted(problem.targets, key=look.wants)
@@ -75,7 +76,7 @@ def tune_singles(
     quick = [tuning for tuning in tunings if not look.wants(tuning.target)]
     for number, tuning in enumerate(quick):
         tell("engines", number, count, str(tuning.target))
-        is_needed = best_ms() == math.inf
+        is_needed = insists and best_ms() == math.inf
         tuning.measure(SINGLE.hopeless * best_ms(), SHARES.single_end, is_needed=is_needed)
         if is_needed and best_ms() < math.inf and not math.isinf(deadline.seconds):
             measurer.time.announce(f"one engine needs {measurer.time.whole_s():.0f} s to compile and check this model")
@@ -92,7 +93,7 @@ def tune_singles(
             against[tuning.target] = found
             continue
         while tuning.left:
-            tuning.measure(SINGLE.hopeless * best_ms(), SHARES.single_end, is_needed=best_ms() == math.inf)
+            tuning.measure(SINGLE.hopeless * best_ms(), SHARES.single_end, is_needed=insists and best_ms() == math.inf)
     tell("engines", count, count)
     return tuple(
         Single(target=tuning.target, outcome=against[tuning.target]) if tuning.target in against else tuning.checked()
