@@ -29,6 +29,8 @@ from tests.unit.graph.models import info, model
 PAGE = ROOT / "docs" / "serving.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 HTTP, GRPC = "127.0.0.1:8000", "127.0.0.1:8001"
+OF_COMPILING = {"--threads", "--max-latency", "--max-memory"}
+"""Options that the page names and `serve` does not have."""
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +70,7 @@ def test_the_python_of_the_page_asks_a_server(page_server: Running) -> None:
 
 def test_the_commands_of_the_page_are_spelt_right(manifest: dict[str, Any]) -> None:
     lines = [*commands(PAGE), shlex.join(["intarsia", *manifest["command"][1:], *manifest["args"]])]
-    assert len(lines) == 4
+    assert len(lines) == 6
     for line in lines:
         parse(cli, shlex.split(line, comments=True)[1:], line)
 
@@ -104,4 +106,4 @@ def test_every_figure_of_the_page_is_there(page_server: Running) -> None:
 
 def test_every_option_is_in_the_help() -> None:
     shown = click.testing.CliRunner().invoke(cli, ["serve", "--help"]).output
-    assert {each for each in re.findall(r"`(--[a-z-]+)", TEXT) if each not in shown} <= {"--threads"}
+    assert {each for each in re.findall(r"`(--[a-z-]+)", TEXT) if each not in shown} <= OF_COMPILING
