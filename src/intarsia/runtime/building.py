@@ -10,7 +10,7 @@ from intarsia.backends import registry
 from intarsia.backends.contract import EngineArtifact
 from intarsia.config.settings import RunSettings
 from intarsia.errors import PlanError
-from intarsia.graph import Graph, extract
+from intarsia.graph import Graph, SubModel, extract
 from intarsia.runtime.compiled_partitions import CompiledPartitions
 from intarsia.runtime.control_flow import compile_bodies
 from intarsia.runtime.environment import applied, load_environment
@@ -63,17 +63,23 @@ def _compiled(
         return known
     start = time.perf_counter()
     model = extract(graph, step.nodes)
-    if step.precision is None:
-        artifact = backend.compile(model, step.target, settings)
-    else:
-        from intarsia.graph.quantise import quantised
-
-        reduced = backend.with_few_bits(quantised(model, step.precision))
-        artifact = with_weights(backend.compile(reduced, step.target, settings), reduced, model.graph)
+    reduced = in_precision(model, step)
+    artifact = backend.compile(reduced, step.target, settings)
+    if step.precision is not None:
+        artifact = with_weights(artifact, reduced, model.graph)
     seconds = time.perf_counter() - start
     if partitions:
         partitions.put(backend, step, settings, artifact, seconds)
     return artifact, seconds
+
+
+def in_precision(model: SubModel, step: Step) -> SubModel:
+    """The sub-graph of a step as its engine is given it, with what the step computes in less than fp32."""
+    if step.precision is None:
+        return model
+    from intarsia.graph.quantise import quantised
+
+    return registry.of(step.target).with_few_bits(quantised(model, step.precision))
 
 
 def load_build(graph: Graph, built: Build) -> Executor:

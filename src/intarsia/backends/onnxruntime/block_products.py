@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intarsia.graph.quantise import BLOCK, ORIGIN, GraphDraft
+from intarsia.graph.quantise import BLOCK, GraphDraft, packed
 from intarsia.graph.reference.rounding import CONTRIB
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 _ROUNDED = 4
 """Of ``accuracy_level``: the other factor is rounded to 8 bits in blocks. At the others 8 bits take ten times as long
 as fp32."""
-_MIDDLE = 8
-"""What ``MatMulNBits`` reads as zero in 4 bits."""
 
 
 def with_block_products(model: SubModel) -> SubModel:
@@ -73,15 +71,3 @@ def _write(draft: GraphDraft, product: Node, restored: Node) -> None:
         block_size=BLOCK,
         accuracy_level=_ROUNDED,
     )
-
-
-def packed(codes: np.ndarray) -> np.ndarray:
-    """Codes as ``MatMulNBits`` reads them: for each column its blocks of bytes, unsigned, the first one lowest."""
-    length, columns = codes.shape
-    blocks = -(-length // BLOCK)
-    is_byte = codes.dtype == np.uint8
-    whole = np.full((columns, blocks * BLOCK), ORIGIN if is_byte else _MIDDLE, np.uint8)
-    whole[:, :length] = (codes if is_byte else codes.astype(np.int8) + np.int8(_MIDDLE)).T
-    if not is_byte:
-        whole = whole[:, ::2] | (whole[:, 1::2] << 4)
-    return whole.reshape(columns, blocks, -1)

@@ -2,10 +2,10 @@
 
 Weights are scaled per output channel, symmetrically, to ``int8``; what is multiplied with them is ``uint8`` with a zero
 point, so that zero stays zero. Engines get plain ONNX: ``DynamicQuantizeLinear`` with ``MatMulInteger``, or operators
-between ``DequantizeLinear`` and ``QuantizeLinear``.
+between ``DequantizeLinear`` and ``QuantizeLinear``. Weights alone may have few bits, in blocks.
 """
 
-from intarsia.graph.quantise.blocks import BLOCK, ORIGIN
+from intarsia.graph.quantise.blocks import BLOCK, Blocks, packed
 from intarsia.graph.quantise.draft import GraphDraft
 from intarsia.graph.quantise.layers import Layer, layers_of, with_sums
 from intarsia.graph.quantise.rewrite import quantised
@@ -14,11 +14,12 @@ from intarsia.graph.quantise.sensitivity import GATES, gated, ranged, trimmed
 __all__ = [
     "BLOCK",
     "GATES",
-    "ORIGIN",
+    "Blocks",
     "GraphDraft",
     "Layer",
     "gated",
     "layers_of",
+    "packed",
     "quantised",
     "ranged",
     "trimmed",

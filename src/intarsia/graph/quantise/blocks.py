@@ -16,6 +16,8 @@ BLOCK = 32
 ORIGIN = 128
 """Of codes in 8 bits, which are unsigned: ``session.x64quantprecision`` makes ONNX Runtime 1.31 rewrite signed ones,
 which fails on blocks."""
+_MIDDLE = 8
+"""What stands for zero where codes of 4 bits are packed."""
 _MOST = {8: 127, 4: 7}
 """Largest code by bits: as many steps below zero as above it."""
 _TINY = float(np.finfo(np.float32).tiny)
@@ -69,3 +71,29 @@ class Blocks:
 def _along(scales: np.ndarray, length: int) -> np.ndarray:
     along: np.ndarray = np.repeat(scales, BLOCK, axis=0)[:length]
     return along
+
+
+def packed(codes: np.ndarray) -> np.ndarray:
+    """Codes as bytes: for each column its blocks, unsigned; two of 4 bits share a byte, the first low."""
+    length, columns = codes.shape
+    count = -(-length // BLOCK)
+    is_byte = codes.dtype == np.uint8
+    whole = np.full((columns, count * BLOCK), ORIGIN if is_byte else _MIDDLE, np.uint8)
+    whole[:, :length] = (codes if is_byte else codes.astype(np.int8) + np.int8(_MIDDLE)).T
+    if not is_byte:
+        whole = whole[:, ::2] | (whole[:, 1::2] << 4)
+    return whole.reshape(columns, count, -1)
+
+
+def unpacked(content: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """The fp32 numbers that packed codes and their scales stand for: a row for each column, whole blocks."""
+    columns, count, size = content.shape
+    if size == BLOCK:
+        codes = content.astype(np.float32) - np.float32(ORIGIN)
+    else:
+        codes = np.empty((columns, count, BLOCK), np.float32)
+        codes[..., ::2] = content & 15
+        codes[..., 1::2] = content >> 4
+        codes -= np.float32(_MIDDLE)
+    codes *= scales[..., None]
+    return codes.reshape(columns, -1)

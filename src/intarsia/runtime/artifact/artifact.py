@@ -143,7 +143,7 @@ class Artifact:
         start, _ = self._reader.locate("weights.bin")
         content = self._reader.read("graph.onnx")
         with self._named_errors():
-            return open_graph(content, self.path, start)
+            return open_graph(content, self.path, start, lambda entry: self._reader.locate(entry)[0])
 
     def save_model(self, path: Path) -> None:
         """Write that graph as an ``.onnx`` file."""

@@ -14,6 +14,7 @@ from intarsia.errors import ConfigError, PlanError
 from intarsia.files import disk_errors, place_tree, scratch
 from intarsia.graph import extract
 from intarsia.runtime.aot.exporting import export_program
+from intarsia.runtime.building import in_precision
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.model import CompiledModel
 from intarsia.runtime.plan import Plan
@@ -70,7 +71,7 @@ def export(model: CompiledModel, folder: str | os.PathLike[str], *, has_test: bo
     step = leaves[0]
     registry.require(registry.engine_of(step.target))
     destination = Path(folder)
-    partition = extract(model.artifact.graph(), step.nodes)
+    partition = in_precision(extract(model.artifact.graph(), step.nodes), step)
     with scratch() as draft:
         with disk_errors(draft):
             native = registry.of(step.target).export(partition, step.target, model.plan.settings, draft)

@@ -14,8 +14,9 @@ from intarsia.backends import registry
 from intarsia.backends.contract import EngineArtifact
 from intarsia.config.settings import RunSettings
 from intarsia.graph import Graph
+from intarsia.graph.packed import PackedTensor, Place
 from intarsia.graph.sizes import input_dims
-from intarsia.graph.store import structure, weight_index
+from intarsia.graph.store import WEIGHTS, PackedPlaces, structure, weight_index
 from intarsia.partitioning import Partitioning, dump_plan
 from intarsia.runtime.artifact.container_writing import ALIGNMENT, Writer, append, create
 from intarsia.runtime.artifact.known import remember
@@ -29,6 +30,7 @@ from intarsia.runtime.artifact.manifest import (
     StoredWeight,
     entry_of,
 )
+from intarsia.runtime.artifact.packed_weights import packed_weights
 from intarsia.runtime.buckets import Bucket
 from intarsia.runtime.plan import Build, Step
 
@@ -72,11 +74,14 @@ def _write(
     more: Mapping[str, Any],
 ) -> None:
     plan = builds[-1].plan
-    index = {name: (offset, nbytes) for name, offset, nbytes in weight_index(graph)}
     needed = sorted({name for _, artifact in steps for name in artifact.weights})
+    packed = packed_weights(graph, [built.plan for built in builds], needed)
+    index = {name: (offset, nbytes) for name, offset, nbytes in weight_index(graph, packed.keys())}
+    entries = _entries([artifact for _, artifact in steps])
     with create(path) as out:
-        with out.open("weights.bin") as stream:
-            places = _write_weights(stream, graph, index, needed)
+        with out.open(WEIGHTS) as stream:
+            places, end = _write_weights(stream, graph, index, needed)
+            held = _write_packed(stream, end, packed, entries)
         manifest = Manifest(
             version=VERSION,
             machine=this_machine(),
@@ -89,18 +94,18 @@ def _write(
                 name: StoredWeight(offset=places[name], nbytes=weight.nbytes, dtype=weight.dtype, shape=weight.shape)
                 for name, weight in ((name, graph.weights[name]) for name in needed)
             },
-            same=_write_files(out, [artifact for _, artifact in steps]),
+            same=_write_files(out, [artifact for _, artifact in steps], entries),
             **more,
         )
-        out.add("graph.onnx", structure(graph))
+        out.add("graph.onnx", structure(graph, held))
         out.add("plan.yaml", dump_plan(Partitioning(partitions=plan.partitions), plan.settings))
         out.add("manifest.json", manifest.json())
 
 
 def _write_weights(
     stream: IO[bytes], graph: Graph, index: Mapping[str, tuple[int, int]], needed: list[str]
-) -> dict[str, int]:
-    """The graph's own weight file, then the small weights that engines want handed over; offset of each."""
+) -> tuple[dict[str, int], int]:
+    """The graph's own weight file, then small weights that engines want handed over; offset of each, and the end."""
     places: dict[str, int] = {}
     written = 0
     for name, (offset, nbytes) in sorted(index.items(), key=lambda item: item[1]):
@@ -117,17 +122,47 @@ def _write_weights(
             stream.write(bytes(padding) + array.tobytes())
             places[name] = written + padding
             written = places[name] + array.nbytes
+    return places, written
+
+
+def _entries(artifacts: Sequence[EngineArtifact]) -> dict[bytes, str]:
+    """Of each content of a file that engines compiled the entry that has it: the first of equal ones."""
+    places: dict[bytes, str] = {}
+    for number, artifact in enumerate(artifacts):
+        for name, content in artifact.files.items():
+            places.setdefault(xxhash.xxh3_128_digest(content), entry_of(number, name))
     return places
 
 
-def _write_files(out: Writer, artifacts: Sequence[EngineArtifact]) -> dict[str, str]:
+def _write_packed(
+    stream: IO[bytes], end: int, packed: Mapping[str, PackedTensor], entries: Mapping[bytes, str]
+) -> dict[str, PackedPlaces]:
+    """The places of weights in few bits: files that an engine reads where they are equal, else behind ``end``."""
+    written = end
+
+    def placed(array: np.ndarray) -> Place:
+        nonlocal written
+        content = array.reshape(-1).view(np.uint8).data
+        entry = entries.get(xxhash.xxh3_128_digest(content))
+        if entry is not None:
+            return Place(location=entry, offset=0)
+        padding = -written % 64
+        stream.write(bytes(padding))
+        stream.write(content)
+        offset = written + padding
+        written = offset + array.nbytes
+        return Place(location=WEIGHTS, offset=offset)
+
+    return {name: (tensor, placed(tensor.content), placed(tensor.scales)) for name, tensor in packed.items()}
+
+
+def _write_files(out: Writer, artifacts: Sequence[EngineArtifact], places: Mapping[bytes, str]) -> dict[str, str]:
     """What engines compiled, equal files once: for each that was left out the entry that has its content."""
-    places: dict[bytes, str] = {}
     same = {}
     for number, artifact in enumerate(artifacts):
         for name, content in artifact.files.items():
             entry = entry_of(number, name)
-            place = places.setdefault(xxhash.xxh3_128_digest(content), entry)
+            place = places[xxhash.xxh3_128_digest(content)]
             if place == entry and len(content) >= ALIGNMENT:  # weights of its own, which are mapped
                 out.place(entry, content)
             elif place == entry:

@@ -116,12 +116,16 @@ class ReducedPrecisionSearch:
         return self._measurer.time.whole_s({registry.engine_of(target) for target in targets})
 
     def _searched(self, exact: Sequence[Candidate], choosers: Choosers) -> ReducedPrecisionPlans:
-        for plan in exact:
-            if not self._fits_time(self._plan_s(plan)):
-                self._dropped.append((plan.label, OUT_OF_TIME))
-                continue
-            self._try_types(plan, choosers)
-            self._try_weights(plan, choosers)
+        tried = [plan for plan in exact if self._has_time(plan)]
+        # Whole plans first: what layers cost takes long to learn.
+        typed = [(plan, self._try_types(plan)) for plan in tried]
+        packed = [(plan, self._try_weights(plan)) for plan in tried]
+        for plan, whole in packed:
+            if whole is not None:
+                self._try_fewer_bits(plan, whole, choosers)
+        for plan, types in typed:
+            for partitions, error in types:
+                self._try_layers(plan, partitions, choosers, base=error)
             for is_dynamic in (False, True):
                 self._try_layers(plan, plan.partitions, choosers, is_dynamic=is_dynamic)
         found = sorted(self._found, key=lambda reduced: reduced.candidate.total_ms or math.inf)
@@ -130,8 +134,16 @@ class ReducedPrecisionSearch:
         reason = "" if found else f"no plan in reduced precision is benchmarked: {_first(dropped)}"
         return ReducedPrecisionPlans(found=tuple(found[: PRECISION.plans]), dropped=dropped, reason=reason)
 
-    def _try_types(self, plan: Candidate, choosers: Choosers) -> None:
-        """With its engines in reduced precision; then with layers in 8 bits too, or only one end of the model."""
+    def _has_time(self, plan: Candidate) -> bool:
+        """Whether there is time to try a plan; that there is none is taken down."""
+        fits = self._fits_time(self._plan_s(plan))
+        if not fits:
+            self._dropped.append((plan.label, OUT_OF_TIME))
+        return fits
+
+    def _try_types(self, plan: Candidate) -> list[tuple[tuple[Partition, ...], float]]:
+        """With its engines in reduced precision, or only one end of the model: what fits as a whole, with its error."""
+        fitting = []
         for partitions in in_reduced_types(plan.partitions):
             error = self._error(partitions, self._settings(plan))
             if isinstance(error, Failure):
@@ -139,27 +151,31 @@ class ReducedPrecisionSearch:
             elif not self._fits(error):
                 self._kept(self._cut(plan, partitions, error), plan, _IN_TYPES)
             elif self._kept(self._reduced(plan, partitions), plan, _IN_TYPES):
-                self._try_layers(plan, partitions, choosers, is_dynamic=False, base=error)
+                fitting.append((partitions, error))
+        return fitting
 
-    def _try_weights(self, plan: Candidate, choosers: Choosers) -> None:
-        """With all weights in 8 bits; where that is faster, with as many in fewer or more as the error wants."""
+    def _try_weights(self, plan: Candidate) -> ReducedPrecision | None:
+        """With all weights in 8 bits, whatever its error is; ``None`` where that is not faster."""
         layers = WEIGHTS.layers(self._problem.graph)
-        if not layers or not self._fits_time(self._plan_s(plan)):
-            return
+        if not layers:
+            return None
         every = Precision.of(dict.fromkeys((layer.node.id for layer in layers), WEIGHTS.fine), {})
         whole = with_precision(self._problem.graph, Partitioning(partitions=plan.partitions), every).partitions
-        reduced = self._reduced(plan, whole, slower=1.0)
+        self._tried.add(whole)
+        in_time = self._fits_time(self._plan_s(plan))
+        reduced = self._reduced(plan, whole, slower=1.0) if in_time else OUT_OF_TIME
         if isinstance(reduced, str) or self._fits(reduced.error):
             self._kept(reduced, plan, _IN_WEIGHTS)
-        if isinstance(reduced, str):
-            return
-        self._tried.add(whole)
+        return None if isinstance(reduced, str) else reduced
+
+    def _try_fewer_bits(self, plan: Candidate, whole: ReducedPrecision, choosers: Choosers) -> None:
+        """With weights in 4 bits as far as the error allows it, or some in fp32 where 8 are too few."""
         rounded = choosers.error_of_all(WEIGHTS)
         if isinstance(rounded, str):
             self._kept(rounded, plan, _IN_WEIGHTS)
             return
         # What is left of the error beside that of the weights comes of the engine, which rounds the other factors.
-        engine = math.sqrt(max(reduced.error**2 - rounded**2, 0.0))
+        engine = math.sqrt(max(whole.error**2 - rounded**2, 0.0))
         self._try_layers(plan, plan.partitions, choosers, family=WEIGHTS, base=engine)
 
     def _try_layers(
