@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intarsia.graph.quantise import BLOCK, GraphDraft, packed
+from intarsia.graph.quantise import BLOCK, ORIGIN, GraphDraft, packed
 from intarsia.graph.reference.rounding import CONTRIB
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node, SubModel
 
 _ROUNDED = 4
-"""Of ``accuracy_level``: the other factor is rounded to 8 bits in blocks. At the others 8 bits take ten times as long
-as fp32."""
+"""Of ``accuracy_level``: the other factor is rounded to 8 bits in blocks. At the others 8 bits take many times as
+long as fp32."""
 
 
 def with_block_products(model: SubModel) -> SubModel:
@@ -43,11 +43,22 @@ def _restored(node: Node, graph: Graph) -> Node | None:
     if node.op_type != "MatMul":
         return None
     value = graph.values[node.inputs[1]]
-    if value.producer is None or len(value.consumers) != 1:
+    if value.producer is None or len(value.consumers) != 1 or value.is_output:
         return None
     source = graph.nodes[value.producer]
-    is_blocks = source.op_type == "DequantizeLinear" and source.attributes.get("block_size") == BLOCK
-    return source if is_blocks and source.attributes.get("axis", 1) == 0 else None
+    return source if source.op_type == "DequantizeLinear" and _is_in_blocks(source, graph) else None
+
+
+def _is_in_blocks(node: Node, graph: Graph) -> bool:
+    """Whether it restores a constant matrix whose codes lie around the middle, as we write them."""
+    codes = graph.weights.get(node.inputs[0])
+    if codes is None or len(codes.shape) != 2 or any(name not in graph.weights for name in node.inputs[1:]):
+        return False
+    if (node.attributes.get("block_size"), node.attributes.get("axis", 1)) != (BLOCK, 0):
+        return False
+    if len(node.inputs) < 3:
+        return codes.dtype == "int4"
+    return codes.dtype == "uint8" and bool((graph.weights[node.inputs[2]].array() == ORIGIN).all())
 
 
 def _write(draft: GraphDraft, product: Node, restored: Node) -> None:

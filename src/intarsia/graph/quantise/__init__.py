@@ -5,7 +5,7 @@ point, so that zero stays zero. Engines get plain ONNX: ``DynamicQuantizeLinear`
 between ``DequantizeLinear`` and ``QuantizeLinear``. Weights alone may have few bits, in blocks.
 """
 
-from intarsia.graph.quantise.blocks import BLOCK, Blocks, packed
+from intarsia.graph.quantise.blocks import BLOCK, ORIGIN, Blocks, packed
 from intarsia.graph.quantise.draft import GraphDraft
 from intarsia.graph.quantise.layers import Layer, layers_of, with_sums
 from intarsia.graph.quantise.rewrite import quantised
@@ -14,6 +14,7 @@ from intarsia.graph.quantise.sensitivity import GATES, gated, ranged, trimmed
 __all__ = [
     "BLOCK",
     "GATES",
+    "ORIGIN",
     "Blocks",
     "GraphDraft",
     "Layer",

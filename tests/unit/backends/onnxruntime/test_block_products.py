@@ -58,6 +58,30 @@ def test_two_numbers_of_4_bits_share_a_byte() -> None:
     assert sizes[Scheme.WEIGHTS_4] == (64 * 32 + 32 * 3) // 2 + scales_and_bias
 
 
+def test_codes_around_another_middle_stay_as_they_are() -> None:
+    rng = np.random.default_rng(0)
+    weights = {
+        "codes": rng.integers(0, 255, (64, 8)).astype(np.uint8),
+        "scales": np.full((2, 8), 0.01, np.float32),
+        "middle": np.full((2, 8), 120, np.uint8),
+        "w": rng.standard_normal((8, 8)).astype(np.float32),
+    }
+    restored = helper.make_node(
+        "DequantizeLinear", ["codes", "scales", "middle"], ["r"], name="restored", axis=0, block_size=32
+    )
+    nodes = [
+        restored,
+        helper.make_node("MatMul", ["x", "r"], ["a"], name="theirs"),
+        helper.make_node("MatMul", ["a", "w"], ["y"], name="ours"),
+    ]
+    graph = load_model(model(nodes, [info("x", (1, 64))], [info("y", (1, 8))], weights))
+    plain = quantised(extract(graph, graph.position), Precision.of({"ours": Scheme.WEIGHTS_4}, {}))
+    joined = with_block_products(plain)
+    assert [node.op_type for node in joined.nodes] == ["DequantizeLinear", "MatMul", "MatMulNBits"]
+    feeds = {"x": rng.standard_normal((1, 64)).astype(np.float32)}
+    np.testing.assert_allclose(evaluate(joined, feeds)["y"], evaluate(plain, feeds)["y"], rtol=1e-4, atol=1e-4)
+
+
 def test_what_holds_none_stays_as_it_is() -> None:
     plain = reduced(Scheme.DYNAMIC, 8, 4)
     assert with_block_products(plain) is plain
