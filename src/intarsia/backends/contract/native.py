@@ -27,8 +27,11 @@ class NativeFiles(ABC):
         """The entry of the artifact that a file of this name is."""
 
     @abstractmethod
-    def weight(self, name: str) -> int:
-        """The offset in the artifact at which a weight starts that the step reads."""
+    def weight(self, name: str) -> int | None:
+        """The offset in the artifact at which a weight starts that the step reads.
+
+        ``None`` of one that starts at no multiple of 64 bytes, so that no array can lie over it.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,8 +42,9 @@ def native_model(request: NativeRequest) -> str:
         if data is None:
             continue
         name = layer.get("name", "")
-        if name.startswith(_MARK):
-            data.set("offset", str(files.weight(artifact.weights[_place_in(name)])))
+        stored = files.weight(artifact.weights[_place_in(name)]) if name.startswith(_MARK) else None
+        if stored is not None:
+            data.set("offset", str(stored))
         else:
             own += bytes(-len(own) % _ALIGNED)
             places.append((data, len(own)))

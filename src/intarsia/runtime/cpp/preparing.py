@@ -12,14 +12,16 @@ from typing import Any
 
 from intarsia.backends import registry
 from intarsia.backends.contract import EngineArtifact, NativeFiles, NativeRequest
+from intarsia.backends.contract.artifact import ALIGNED
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ArtifactError
 from intarsia.runtime.artifact.artifact import Artifact
 from intarsia.runtime.artifact.container import Reader
 from intarsia.runtime.artifact.container_writing import Writer, appending
+from intarsia.runtime.artifact.manifest import entry_of
 from intarsia.runtime.artifact.trust import OWN
 from intarsia.runtime.executors.parallel_levels import sections, step_settings
-from intarsia.runtime.executors.private_weights import as_compiled, own_weights
+from intarsia.runtime.executors.private_weights import as_compiled, own_files, own_weights
 from intarsia.runtime.plan import Plan
 
 FORMAT = 1
@@ -53,15 +55,23 @@ def prepare(path: Path) -> None:
     plan = artifact.plan
     parts = artifact.build().artifacts
     weights = artifact.weights()
-    start, _ = Reader(path).locate("weights.bin")
-    offsets = {name: start + weight.offset for name, weight in artifact.manifest.weights.items()}
+    reader = Reader(path)
+    start, _ = reader.locate("weights.bin")
+    shared = {name: start + weight.offset for name, weight in artifact.manifest.weights.items()}
+    offsets = [{**shared, **_own_offsets(artifact, reader, place, part)} for place, part in enumerate(parts)]
     with appending(path) as out:
         steps = [
-            _native(plan, place, part, settings, {**weights, **own_weights(part)}, _Entries(out, place, offsets))
+            _native(plan, place, part, settings, {**weights, **own_weights(part)}, _Entries(out, place, offsets[place]))
             for place, (part, settings) in enumerate(zip(parts, step_settings(plan), strict=True))
         ]
         facts = {"format": FORMAT, "steps": steps, "sections": sections(plan)}
         out.add(ENTRY, json.dumps(facts, indent=1))
+
+
+def _own_offsets(artifact: Artifact, reader: Reader, place: int, part: EngineArtifact) -> dict[str, int]:
+    """Where the weights start that a step has for itself."""
+    entries = {name: entry_of(place, file) for name, file in own_files(part).items()}
+    return {name: reader.locate(artifact.manifest.same.get(entry, entry))[0] for name, entry in entries.items()}
 
 
 def plan_fault(artifact: Artifact) -> str | None:
@@ -123,5 +133,6 @@ class _Entries(NativeFiles):
     def entry(self, name: str) -> str:
         return f"{FOLDER}/{self._step}/{name}"
 
-    def weight(self, name: str) -> int:
-        return self._weights[name]
+    def weight(self, name: str) -> int | None:
+        offset = self._weights[name]
+        return None if offset % ALIGNED else offset

@@ -49,6 +49,12 @@ def own_weights(artifact: EngineArtifact) -> Mapping[str, np.ndarray]:
     return {name: artifact.array(_file(number), dtype, shape) for number, (name, dtype, shape) in enumerate(rows)}
 
 
+def own_files(artifact: EngineArtifact) -> Mapping[str, str]:
+    """The file that holds each weight that `with_weights` put inside."""
+    rows = artifact.meta.get(_META, {}).get("rows", ())
+    return {name: _file(number) for number, (name, _, _) in enumerate(rows)}
+
+
 def as_compiled(artifact: EngineArtifact) -> EngineArtifact:
     """The artifact as its engine made it, which names every weight that it wants."""
     if _META not in artifact.meta:

@@ -10,6 +10,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from intarsia.config import RunSettings, Spin
+from intarsia.config.precision import Precision
 from intarsia.graph import load_model
 from intarsia.partitioning import Partition
 from intarsia.runtime import Artifact, CompiledModel, build, plan_of, write_artifact
@@ -73,10 +74,11 @@ def written(
     parts: Sequence[tuple[str, Sequence[str]]],
     settings: RunSettings = CALLED,
     model: onnx.ModelProto | None = None,
+    precision: Precision | None = None,
 ) -> Path:
     """An artifact of these targets with their nodes, prepared for the runtime `cpp`."""
     graph = load_model(network() if model is None else model)
-    partitions = [Partition(target=Target(target), nodes=tuple(nodes)) for target, nodes in parts]
+    partitions = [Partition(target=Target(target), nodes=tuple(nodes), precision=precision) for target, nodes in parts]
     write_artifact(path, graph, build(graph, plan_of(graph, partitions, settings)))
     prepare(path)
     return path

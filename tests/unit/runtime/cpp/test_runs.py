@@ -10,7 +10,9 @@ import pytest
 
 from intarsia.backends import registry
 from intarsia.config import RunSettings, Spin
+from intarsia.config.precision import Precision, Scheme
 from tests.artifacts import changed, members, repacked
+from tests.unit.graph.quantise.networks import decoder
 from tests.unit.runtime.cpp.client import Model
 from tests.unit.runtime.cpp.conftest import Builds, run
 from tests.unit.runtime.cpp.prepared import (
@@ -72,6 +74,17 @@ def test_mixes(
     tmp_path: Path, library: Path, folders: str, parts: list[tuple[str, list[str]]], settings: RunSettings
 ) -> None:
     same(written(tmp_path / "m.intarsia", parts, settings), library, folders, feeds_of(1))
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+def test_weights_in_few_bits(tmp_path: Path, library: Path, folders: str, engine: str) -> None:
+    model = decoder(width=64)
+    schemes = {"up0": Scheme.WEIGHTS_4, "down0": Scheme.WEIGHTS_8, "down1": Scheme.WEIGHTS_4}
+    parts = [(engine, [node.name for node in model.graph.node])]
+    settings = RunSettings(threads=2, spin=Spin.CALL, max_error=0.5)
+    path = written(tmp_path / "m.intarsia", parts, settings, model, Precision.of(schemes, {}))
+    x = np.random.default_rng(3).standard_normal((1, 64)).astype(np.float32)
+    same(path, library, folders, {"x": x})
 
 
 def test_independent_branches_at_one_time(tmp_path: Path, library: Path, folders: str) -> None:
