@@ -191,6 +191,7 @@ def test_weights_in_few_bits_are_held_to_their_error(step: Path, engine: str, sh
         in_few_bits(step, engine, 1e-3)
 
 
+@pytest.mark.large
 def test_a_search_tries_the_weights_of_a_decoder(step: Path) -> None:
     with compiled(step, max_error=0.05) as found:
         report = found.report
