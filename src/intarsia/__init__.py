@@ -12,6 +12,8 @@ from intarsia.version import __version__
 if TYPE_CHECKING:
     from intarsia.backends.registration import register_engine
     from intarsia.config import CompilationConfig
+    from intarsia.deploy.model import DeployedModel
+    from intarsia.deploy.verbs import compile_deployment, load_deployment
     from intarsia.devices import Constraint
     from intarsia.driver import CompileSettings, build, compare, partition
     from intarsia.interop.session import InferenceSession
@@ -28,6 +30,7 @@ __all__ = [
     "CompileSettings",
     "CompiledModel",
     "Constraint",
+    "DeployedModel",
     "InferenceSession",
     "Partitioning",
     "Target",
@@ -36,8 +39,10 @@ __all__ = [
     "build",
     "compare",
     "compile",
+    "compile_deployment",
     "errors",
     "load",
+    "load_deployment",
     "partition",
     "register_engine",
     "torch_backend",
@@ -49,6 +54,7 @@ _HOME = {
     "CompileSettings": "intarsia.driver",
     "CompiledModel": "intarsia.runtime",
     "Constraint": "intarsia.devices",
+    "DeployedModel": "intarsia.deploy.model",
     "InferenceSession": "intarsia.interop.session",
     "Partitioning": "intarsia.partitioning",
     "Target": "intarsia.target",
@@ -56,7 +62,9 @@ _HOME = {
     "build": "intarsia.driver",
     "compare": "intarsia.driver",
     "compile": "intarsia.remote.verbs",
+    "compile_deployment": "intarsia.deploy.verbs",
     "load": "intarsia.runtime",
+    "load_deployment": "intarsia.deploy.verbs",
     "partition": "intarsia.driver",
     "register_engine": "intarsia.backends.registration",
     "torch_backend": "intarsia.interop.torch_compile",

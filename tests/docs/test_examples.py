@@ -33,9 +33,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("docs/*.md"), ROOT / "README.md"])
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^(?:    |\$ )(intarsia .*)$", re.MULTILINE)
-OTHERWISE_RUN = frozenset({"adding-an-engine.md", "python.md", "serving.md"})
-"""The blocks of the one are parts of tests/plugin_example, which is tested as a whole; those of the other run in order,
-and measure, in tests/e2e/test_python_page.py; the last asks a server, in tests/serving/test_page.py."""
+OTHERWISE_RUN = frozenset({"adding-an-engine.md", "deployments.md", "python.md", "serving.md"})
+"""The blocks of the first are parts of tests/plugin_example, which is tested as a whole; those of the others run in
+order, and measure, in tests/e2e/test_deployments.py, tests/e2e/test_python_page.py and tests/serving/test_page.py."""
 PICTURE = (1, 3, 224, 224)
 GIVEN: Mapping[str, str] = MappingProxyType(
     {

@@ -10,9 +10,9 @@ import pytest
 import intarsia
 
 PUBLIC = [
-    "Comparison", "CompilationConfig", "CompileSettings", "CompiledModel", "Constraint", "InferenceSession",
-    "Partitioning", "Target", "VirtualDevice", "__version__", "build", "compare", "compile", "errors", "load",
-    "partition", "register_engine", "torch_backend",
+    "Comparison", "CompilationConfig", "CompileSettings", "CompiledModel", "Constraint", "DeployedModel",
+    "InferenceSession", "Partitioning", "Target", "VirtualDevice", "__version__", "build", "compare", "compile",
+    "compile_deployment", "errors", "load", "load_deployment", "partition", "register_engine", "torch_backend",
 ]  # fmt: skip
 HEAVY = [
     "MNN", "_tools", "ncnn", "numpy", "onnx", "onnx_ir", "onnxruntime", "onnxscript", "openvino", "openvino_telemetry",

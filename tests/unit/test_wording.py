@@ -19,6 +19,7 @@ NOUNS = (
 )  # fmt: skip
 AFTER_A_NUMBER = re.compile(rf" (?:more |validation |logical )?(?:{'|'.join(NOUNS)})\b")
 MORE_THAN_ONE = {
+    ("deploy/choice.py", "stages"),
     ("graph/ranges.py", "buckets"),
     ("graph/reference/stages.py", "rounds"),
     ("planning/run_settings.py", "threads"),

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 import click
 
 from intarsia.cli.console import Stopped, began, echo, print_answer, progress_line
+from intarsia.cli.deployment import OF_ONE_MACHINE, compile_for, deployment_option, refuse_others
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, long_option, search_options, with_options
 from intarsia.cli.tables import print_outcome
@@ -34,20 +35,31 @@ PLAN_SUFFIX = ".plan.yaml"
 @click.argument("model", type=FILE)
 @with_options(*search_options)
 @click.option("-o", "--output", metavar="OUT", type=FILE, help=f"The artifact. [default: ./MODEL{SUFFIX}]")
+@deployment_option
 @with_options(*worker_options)
 @json_option
 @long_option
+@click.pass_context
 def compile_(
+    context: click.Context,
     model: Path,
     target: CompilationConfig | None,
     output: Path | None,
     as_json: bool,
     verbose: bool,
+    deployment: str | None,
     place: WorkerPlace | None,
     **options: Unpack[CompileOptions],
 ) -> None:
-    """Measure which engine is best for which part of MODEL, and write the artifact that runs it."""
+    """Measure which engine is best for which part of MODEL, and write the artifact that runs it.
+
+    With --deployment also which machine.
+    """
     out = _destination(model, output)
+    if deployment is not None:
+        refuse_others(context)
+        compile_for(model, deployment, out, _of_several(options), as_json=as_json)
+        return
     with _best_kept(out), _plan_kept(out.with_suffix(PLAN_SUFFIX)), progress_line() as progress:
         options["partition"] = options["partition"] or ("manual" if options["plan"] else "collage")
         compiled = _compiled(model, target, place, progress, options)
@@ -57,6 +69,12 @@ def compile_(
     print_answer(report, partial(print_outcome, verbose=verbose), as_json=as_json)
     if not as_json:
         echo(f"\nwrote {out}")
+
+
+def _of_several(options: CompileOptions) -> CompileOptions:
+    """The settings that are not of one machine, those that are not stated left out."""
+    kept = {name: value for name, value in options.items() if name not in OF_ONE_MACHINE and value is not None}
+    return cast("CompileOptions", kept)
 
 
 def _compiled(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from intarsia.cli.console import echo, print_answer, print_json, print_text
+from intarsia.cli.deployment import explain_deployed, is_deployed
 from intarsia.cli.options import FILE, json_option, long_option
 from intarsia.cli.tables import print_outcome
 from intarsia.cli.trust import code_facts, code_lines, reading_options
@@ -31,6 +32,9 @@ def explain(artifact: Path, plan: bool, as_json: bool, verbose: bool, trust: Tru
     from intarsia.runtime import Artifact
     from intarsia.runtime.artifact.artifact import reading_report
 
+    if is_deployed(artifact):
+        explain_deployed(artifact, plan=plan, as_json=as_json)
+        return
     opened = Artifact(artifact, trust)
     if plan:
         facts = {"artifact": str(opened.path), "plan": opened.plan_text()}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 import click
 
 from intarsia.cli.console import print_answer, print_table
+from intarsia.cli.deployment import deployment_option, loaded
 from intarsia.cli.feeds import read_feeds
 from intarsia.cli.options import ARRAY, FILE, json_option, verbose_option, with_options
 from intarsia.cli.trust import trust_options
@@ -21,6 +22,7 @@ from intarsia.wording import counted
 if TYPE_CHECKING:
     import numpy as np
 
+    from intarsia.deploy.model import DeployedModel
     from intarsia.remote.place import WorkerPlace
     from intarsia.runtime import CompiledModel
     from intarsia.runtime.artifact.trust import Trust
@@ -34,6 +36,7 @@ RANDOM_SEED = 0
 @click.option("--random", is_flag=True, help="Seeded random values for the inputs not given.")
 @click.option("--profile", is_flag=True, help="Also time each partition.")
 @click.option("--output", metavar="DIR", type=FILE, help="Write each output as DIR/NAME.npy.")
+@deployment_option
 @with_options(*worker_options)
 @trust_options
 @json_option
@@ -46,17 +49,23 @@ def run(
     output: Path | None,
     as_json: bool,
     trust: Trust,
+    deployment: str | None,
     place: WorkerPlace | None,
 ) -> None:
     """Run ARTIFACT once and show its outputs."""
-    with _opened(artifact, trust, place) as model:
-        model.load()
+    if deployment is not None:
+        if place is not None:
+            raise click.UsageError("--on is of one machine; leave out that or --deployment")
+        if profile:
+            raise click.UsageError("--profile times the partitions of one machine; leave out that or --deployment")
+    with _opened(artifact, trust, deployment, place) as model:
         feeds = _feeds(model, dict(inputs), random)
         results = model(feeds)
         files = {} if output is None else _write(results, output)
         outputs = [_describe(name, array) | files.get(name, {}) for name, array in results.items()]
         report: dict[str, Any] = {"artifact": str(artifact), "outputs": outputs}
         if profile:
+            model = cast("CompiledModel", model)  # with --deployment it is refused
             report["profile"] = [
                 {"target": str(part.target), "nodes": len(part.nodes), "ms": taken}
                 for part, taken in zip(model.plan.partitions, model.profile(feeds), strict=True)
@@ -64,19 +73,25 @@ def run(
     print_answer(report, _print, as_json=as_json)
 
 
-def _opened(artifact: Path, trust: Trust, place: WorkerPlace | None) -> CompiledModel:
-    """The artifact, to be loaded here or by a worker. That runs it as its own user, whoever signed it."""
+def _opened(
+    artifact: Path, trust: Trust, deployment: str | None, place: WorkerPlace | None
+) -> CompiledModel | DeployedModel:
+    """The artifact, loaded here, by a worker, or on several machines. A worker runs it as its own user."""
+    if deployment is not None:
+        return loaded(artifact, deployment, trust)
     from intarsia.runtime import Artifact, CompiledModel
 
     opened = Artifact(artifact, trust)
     if place is None:
-        return CompiledModel(opened)
+        model = CompiledModel(opened)
+        model.load()
+        return model
     from intarsia.remote.verbs import load_on
 
     return load_on(place, artifact)
 
 
-def _feeds(model: CompiledModel, files: Mapping[str, Path], random: bool) -> dict[str, np.ndarray]:
+def _feeds(model: CompiledModel | DeployedModel, files: Mapping[str, Path], random: bool) -> dict[str, np.ndarray]:
     from intarsia.runtime import random_feeds
 
     feeds = read_feeds(files)

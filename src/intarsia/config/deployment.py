@@ -1,4 +1,4 @@
-"""`Deployment`: named machines, each a configuration, and the links between them. Running one is left to `deploy`."""
+"""`Deployment`: named machines, each a configuration, and the links between them. `intarsia.deploy` compiles for it."""
 
 from __future__ import annotations
 

@@ -94,8 +94,8 @@ def _alone(reader: Reader) -> SpecReader:
 def _refuse(level: str, where: Where, reader: Reader) -> None:
     if level == DEPLOYMENT:
         what = (
-            "this describes several machines, a configuration only one. No stage runs a deployment yet: compile for "
-            "each of its machines, as intarsia.config.Deployment reads them"
+            "this describes several machines, a configuration only one: hand it to compile --deployment, in Python to "
+            "intarsia.compile_deployment"
         )
     else:
         what = f"a {level} is not a configuration"

@@ -29,6 +29,10 @@ _OF_CONFIG: Mapping[str, str] = MappingProxyType(
         "libraries": "planning; remark on one that serves no target",
     }
 )
+_SEVERAL = "compile --deployment"
+_OF_DEPLOYMENT: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(("links", "between", "bandwidth", "latency"), "remark: links are measured")
+)
 
 
 def effects(kind: TargetKind) -> Mapping[str, str]:
@@ -56,7 +60,7 @@ def level_effects(level: str, kind: Kind) -> Mapping[str, str]:
 
 def _effect(level: str, kind: str, option: str) -> str:
     if level in ("deployment", "link"):
-        return REFUSED
+        return _OF_DEPLOYMENT.get(option, _SEVERAL)
     if level == "config":
         return _OF_CONFIG.get(option, PLANNING)
     is_done = kind in RUNNING and obeys(kind, option)

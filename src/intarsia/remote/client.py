@@ -250,6 +250,17 @@ class Worker:
         spent = found.facts.get("spent_ns", [])
         return dict(found.arrays), [int(each) for each in spent]
 
+    def echo(self, content: bytes) -> bytes:
+        """What the worker sends back, which is what it was sent: for measuring the link."""
+
+        def act() -> bytes:
+            try:
+                return joined(self.link.exchange("Echo", parts_of(content), self.place.timeout), _MOST_BYTES)
+            except BrokenContentError as error:
+                raise LinkDownError(str(error)) from None
+
+        return self.link.lasting(act)
+
     def close_model(self, model: str) -> None:
         """Free a loaded model."""
         quietly(lambda: self._forget(model))

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from intarsia.remote import messages as m
 
-PROTOCOL: Final = 1
+PROTOCOL: Final = 2
 """Changes with anything that a caller or a worker of before would understand otherwise."""
 SERVICE: Final = "intarsia.remote.Worker"
 TOKEN: Final = "intarsia-token"
@@ -45,6 +45,7 @@ CALLS: Final = MappingProxyType(
         "Fetch": Call(asks=m.FetchRequest, answers=m.Part, many_answered=True),
         "Load": Call(asks=m.Name, answers=m.Name),
         "Run": Call(asks=m.RunPart, answers=m.Part, many_asked=True, many_answered=True),
+        "Echo": Call(asks=m.Part, answers=m.Part, many_asked=True, many_answered=True),
         "Close": Call(asks=m.Name, answers=m.Nothing),
         "Shutdown": Call(asks=m.Nothing, answers=m.Nothing),
     }

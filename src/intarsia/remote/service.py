@@ -43,6 +43,7 @@ from intarsia.wording import counted
 
 _JOB: Final = re.compile(r"[0-9a-f]{32}")
 _LONGEST_PATIENCE_S: Final = 86400.0
+_LARGEST_ECHO: Final = 64 << 20
 _BESIDES_S: Final = 5.0
 """A compile goes on for so much longer than its caller waits, so that it is there when the caller still asks."""
 
@@ -260,6 +261,9 @@ class Service:
         finally:
             if model.is_ended:
                 self._drop(first.model)
+
+    def _echo(self, request: Iterator[Any], _: Any) -> Iterator[Any]:
+        yield from parts_of(joined(request, min(_LARGEST_ECHO, self._limits.content_bytes)))
 
     def _close(self, request: Any, _: Any) -> Any:
         self._drop(request.name)

@@ -80,7 +80,7 @@ def test_forms_and_hosts(form: object, text: str, host: str) -> None:
         ({"targets": ["llvm"], "libraries": ["tensort"]}, "did you mean 'tensorrt'?"),
         ({"executor": "vm"}, "at least one target is required"),
         ({"targets": ["llvm", {"targets": ["mnn"], "executor": "vmm"}]}, "targets[1].executor: executor kind 'vmm'"),
-        ({"machines": {"a": "llvm"}}, "as intarsia.config.Deployment reads them"),
+        ({"machines": {"a": "llvm"}}, "intarsia.compile_deployment"),
         ("composite", "'composite' names no devices"),
         ("mnn, composite:1 -devices=llvm", "so it has no index"),
         ({"targets": ["llvm"], "host": "composite -devices=llvm"}, "a host is one"),
@@ -123,7 +123,7 @@ def test_an_explicit_host_wins_over_that_of_a_tag_only() -> None:
 
 def test_a_deployment_s_tag_leads_to_deployments() -> None:
     TAGS.register("v/farm", Tag(name="v/farm", level="deployment", form={"machines": {"a": "llvm"}}))
-    with pytest.raises(SpecError, match=r"intarsia\.config\.Deployment"):
+    with pytest.raises(SpecError, match=r"intarsia\.compile_deployment"):
         CompilationConfig.of("v/farm")
 
 

@@ -21,7 +21,7 @@ from intarsia.backends.contract.artifact import MappedFiles
 from intarsia.backends.contract.metadata import PROGRAM
 from intarsia.errors import ArtifactError, IntarsiaError, ModelError
 from intarsia.runtime.artifact.checks import check_meta, manifest_faults, raise_first
-from intarsia.runtime.artifact.container import Reader
+from intarsia.runtime.artifact.container import DEPLOYMENT, Reader
 from intarsia.runtime.artifact.machine import this_machine
 from intarsia.runtime.artifact.manifest import StoredStep, entry_of
 from intarsia.runtime.artifact.manifest_reading import read_manifest
@@ -56,6 +56,11 @@ class Artifact:
         self.path = path
         self.trust = trust
         self._reader = Reader(path)
+        if DEPLOYMENT in self._reader.sizes:
+            raise ArtifactError(
+                f"{path}: an artifact for several machines; say where they are: intarsia run --deployment FILE, in "
+                "Python intarsia.load_deployment"
+            )
         self.signer = trust.check_signature(self._reader)
         """The fingerprint of the key that signed it, as it says itself unless ``trust`` asks; ``None`` if none."""
         try:

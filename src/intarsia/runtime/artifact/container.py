@@ -21,6 +21,8 @@ from intarsia.runtime.artifact.zip_table import Row, read_table
 
 SIGNATURE = "signature.json"
 """The entry that `runtime.artifact.signature` writes: the last one, so whatever is behind it is not signed."""
+DEPLOYMENT = "deployment.json"
+"""The entry that the artifact of a model over several machines has, and no other: see `intarsia.deploy.artifact`."""
 DIGEST = xxhash.xxh3_128().digest_size * 2
 PREFIX = b"intarsia xxh3_128 "
 LOCAL_HEADER = 30  # bytes of a zip local file header before name and extra field

@@ -100,8 +100,8 @@ def _inside(value: Any, at: str, faults: list[Fault]) -> Any:
     fields: Fields = {
         "steps": several(step),
         "settings": _SETTINGS,
-        "inputs": _SIGNATURES,
-        "outputs": _SIGNATURES,
+        "inputs": SIGNATURES,
+        "outputs": SIGNATURES,
     }
     return record(Plan, fields)(value, at, faults)
 
@@ -112,7 +112,7 @@ def _bodies(value: Any, at: str, faults: list[Fault]) -> Any:
 
 
 _SHAPE = several(integer)
-_SIGNATURES = several(record(Signature, {"name": text, "dtype": text, "shape": optional(_SHAPE)}))
+SIGNATURES = several(record(Signature, {"name": text, "dtype": text, "shape": optional(_SHAPE)}))
 _PIPELINE = record(
     Pipeline,
     {
@@ -145,8 +145,8 @@ _SETTINGS = record(
 _STEP_FIELDS: Fields = {
     "target": _target,
     "nodes": several(text),
-    "inputs": _SIGNATURES,
-    "outputs": _SIGNATURES,
+    "inputs": SIGNATURES,
+    "outputs": SIGNATURES,
     "precision": Field(optional(_precision), None),
 }
 _STEP = record(
@@ -178,8 +178,8 @@ _MANIFEST = record(
         ),
         "engines": table(record(EngineRecord, {"version": text, "licence": text})),
         "settings": _SETTINGS,
-        "inputs": _SIGNATURES,
-        "outputs": _SIGNATURES,
+        "inputs": SIGNATURES,
+        "outputs": SIGNATURES,
         "steps": several(_STEP),
         "weights": table(record(StoredWeight, {"offset": integer, "nbytes": integer, "dtype": text, "shape": _SHAPE})),
         "dims": Field(table(several(either(integer, text))), {}),
