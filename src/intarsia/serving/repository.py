@@ -93,8 +93,8 @@ class Repository:
         tell("loading", model=name, version=version, file=str(self._files[name]))
         loaded = self._load(name, version, self._files[name])
         self._versions[name] += 1
-        tell("ready", model=name, version=version, **loaded.facts)
         self._models[name].swap(loaded)
+        tell("ready", model=name, version=version, **loaded.facts)
 
     def drain(self) -> None:
         """Admit nothing any more."""
