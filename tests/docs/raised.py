@@ -162,7 +162,9 @@ def main() -> None:
         os.environ["XDG_CACHE_HOME"] = f"{folder}/.cache"
         found = json.dumps(raised(), ensure_ascii=False).replace(folder, "~")
         found = re.sub(r"127\.0\.0\.1:\d+", "board:9090", found)
-        print(re.sub(r"(?<=takes )[\d.]+(?= MB| ms)|(?<=-)[0-9a-f]{12}\b", "…", found))
+        figures = r"(?<=takes )[\d.]+(?= MB| ms)|(?<=-)[0-9a-f]{12}\b"
+        nearest = r"(?<=comes nearest, ).*(?=, \d+ x \d+, takes)"
+        print(re.sub(f"{figures}|{nearest}", "…", found))
 
 
 if __name__ == "__main__":
