@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -140,9 +141,11 @@ def test_nodes_know_what_is_plain_and_where_they_are() -> None:
     assert [node.start_mark.column for node in items.value] == [4, 9, 16, 22, 30]
 
 
+TEXTS = st.text().filter(lambda text: not re.fullmatch(r"[-+]?0[0-9_]*[89][0-9_]*", text))
+"""PyYAML writes 08 without quotes, as it is no octal number to it; here it is refused, as others read a number."""
 DATA = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
     max_leaves=12,
 )
 
