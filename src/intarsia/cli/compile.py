@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from intarsia.cli.console import Stopped, began, echo, print_answer, progress_line
-from intarsia.cli.deployment import OF_ONE_MACHINE, compile_for, deployment_option, refuse_others
+from intarsia.cli.deployment import compile_for, deployment_option, refuse_others
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, long_option, search_options, with_options
 from intarsia.cli.tables import print_outcome
@@ -58,7 +58,7 @@ def compile_(
     out = _destination(model, output)
     if deployment is not None:
         refuse_others(context)
-        compile_for(model, deployment, out, _of_several(options), as_json=as_json)
+        compile_for(model, deployment, out, options, as_json=as_json)
         return
     with _best_kept(out), _plan_kept(out.with_suffix(PLAN_SUFFIX)), progress_line() as progress:
         options["partition"] = options["partition"] or ("manual" if options["plan"] else "collage")
@@ -69,12 +69,6 @@ def compile_(
     print_answer(report, partial(print_outcome, verbose=verbose), as_json=as_json)
     if not as_json:
         echo(f"\nwrote {out}")
-
-
-def _of_several(options: CompileOptions) -> CompileOptions:
-    """The settings that are not of one machine, those that are not stated left out."""
-    kept = {name: value for name, value in options.items() if name not in OF_ONE_MACHINE and value is not None}
-    return cast("CompileOptions", kept)
 
 
 def _compiled(

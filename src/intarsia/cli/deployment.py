@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from click.core import ParameterSource
@@ -23,13 +23,13 @@ deployment_option = click.option(
     metavar="FILE",
     help="Several machines and their workers, as a file, a tag or text: the model may be divided among them.",
 )
-OF_ONE_MACHINE = ("place", "target", "plan", "constraints", "custom_ops", "store", "footprints", "max_latency")
-"""Parameters of `compile` that say what a deployment says, or are of one machine."""
 
 
 def refuse_others(context: click.Context) -> None:
     """Raise a `click.UsageError` for a flag that says what ``--deployment`` says, or is of one machine."""
-    for name in OF_ONE_MACHINE:
+    from intarsia.deploy.verbs import REFUSED
+
+    for name in ("place", "target", *REFUSED):
         source = context.get_parameter_source(name)
         if name in context.params and source not in (None, ParameterSource.DEFAULT) and context.params[name]:
             flag = "on" if name == "place" else name.replace("_", "-")
@@ -38,10 +38,12 @@ def refuse_others(context: click.Context) -> None:
 
 def compile_for(model: Path, deployment: str, out: Path, options: CompileOptions, *, as_json: bool) -> None:
     """Compile a model for the machines of a deployment, and write the artifact."""
-    from intarsia.deploy.verbs import compile_deployment
+    from intarsia.deploy.verbs import REFUSED, compile_deployment
 
+    stated = {name: value for name, value in options.items() if name not in REFUSED and value is not None}
+    kept = cast("CompileOptions", stated)
     with _nothing_kept(), progress_line() as progress:
-        compiled = compile_deployment(model, deployment, progress=progress, began=began(), **options)
+        compiled = compile_deployment(model, deployment, progress=progress, began=began(), **kept)
     with compiled:
         compiled.save(out)
         report = {**compiled.report, "artifact": str(out)}

@@ -14,6 +14,7 @@ from typing import Any, Final
 from intarsia.deploy.stage_rows import Description, read_description
 from intarsia.errors import ArtifactError
 from intarsia.files import replacing
+from intarsia.runtime.artifact.artifact import report_in
 from intarsia.runtime.artifact.container import DEPLOYMENT, Reader
 from intarsia.runtime.artifact.container_writing import create
 
@@ -48,13 +49,7 @@ class DeployedArtifact:
 
     def report(self) -> dict[str, Any]:
         """What the compile that made it reported."""
-        try:
-            report = json.loads(self._reader.read(_REPORT))
-        except (ValueError, RecursionError) as error:
-            raise ArtifactError(f"{self.path}: its report is not understood: {error}") from error
-        if not isinstance(report, dict):
-            raise ArtifactError(f"{self.path}: its report is not understood: it is no object")
-        return {**report, "artifact": str(self.path)}
+        return report_in(self._reader)
 
     def extract(self, folder: Path) -> list[Path]:
         """Write the artifact of each stage into a folder; their paths in the order of the stages."""

@@ -17,16 +17,15 @@ from typing import Final, Protocol
 import numpy as np
 
 from intarsia.cost.thresholds import PAIRED
+from intarsia.cost.timing.paired_benchmark import BenchmarkEffort
 from intarsia.cost.timing.statistics import median
 from intarsia.cost.timing.verdict import CONTROL_NAME, Verdict
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.errors import IntarsiaError
 
-_SETS: Final = 3
-_MORE_SETS: Final = 2
-_ROUNDS: Final = 10
-_FEWEST_ROUNDS: Final = 4
+_EFFORT: Final = BenchmarkEffort()
+"""Sets and rounds as in the paired benchmark of one machine."""
 _TURN_S: Final = 0.05
 """A turn has as many calls as take so long, up to `_MOST_CALLS`."""
 _MOST_CALLS: Final = 20
@@ -95,10 +94,10 @@ def paired(
     failed: dict[str, tuple[str, str]] = {}
     running = list(contenders)
     sets: list[dict[str, list[float]]] = []
-    watch(Progress(stage="decide", done=0, total=_SETS))
-    while running and len(sets) < _SETS + _MORE_SETS and (len(sets) < 2 or not deadline.is_over()):
+    watch(Progress(stage="decide", done=0, total=_EFFORT.processes))
+    while running and len(sets) < _EFFORT.processes + _EFFORT.repeats and (len(sets) < 2 or not deadline.is_over()):
         verdict = _verdict(sets, running, failed)
-        if len(sets) >= _SETS and not (verdict.is_void or verdict.is_in_doubt):
+        if len(sets) >= _EFFORT.processes and not (verdict.is_void or verdict.is_in_doubt):
             break
         try:
             sets.append(_one_set(running, feeds, deadline, random.Random(seed + len(sets)), streams=streams))
@@ -107,7 +106,7 @@ def paired(
             running = [each for each in running if each.name != error.name]
             sets = []
             continue
-        watch(Progress(stage="decide", done=len(sets), total=max(_SETS, len(sets))))
+        watch(Progress(stage="decide", done=len(sets), total=max(_EFFORT.processes, len(sets))))
     return _verdict(sets, running, failed)
 
 
@@ -153,9 +152,9 @@ def _one_set(
                 stack.callback(loaded[name].close)
                 counts[name] = _count(loaded[name], feeds, streams=streams)
         rounds: dict[str, list[float]] = {name: [] for name in several}
-        end = deadline.spent + max(1.0, deadline.left / _SETS)
-        for number in range(_ROUNDS):
-            if number >= _FEWEST_ROUNDS and deadline.spent >= end:
+        end = deadline.spent + max(1.0, deadline.left / _EFFORT.processes)
+        for number in range(_EFFORT.rounds):
+            if number >= _EFFORT.min_rounds and deadline.spent >= end:
                 break
             for name in rng.sample(list(several), len(several)):
                 with _blamed(several[name].name):

@@ -54,12 +54,10 @@ class Plan:
     Attributes:
         name: What it is called in the report.
         stages: In the order in which they run.
-        predicted_ms: Milliseconds a request; ``None`` where nothing was predicted.
     """
 
     name: str
     stages: tuple[Stage, ...]
-    predicted_ms: float | None = None
 
 
 class StageCompiler:
@@ -102,7 +100,7 @@ class StageCompiler:
         """A division, its stages compiled; they share the seconds."""
         share = budget_s / len(split.runs)
         stages = tuple(self.stage(run.machine, line.run(run.start, run.end), share) for run in split.runs)
-        return Plan(name=name, stages=stages, predicted_ms=split.predicted_ms)
+        return Plan(name=name, stages=stages)
 
     def write(self, plan: Plan, path: Path, report: Mapping[str, Any]) -> DeployedArtifact:
         """Write the artifact of a plan, and read it back."""

@@ -5,7 +5,8 @@ Nothing is divided that was not shown to be faster than the best machine alone, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -94,6 +95,7 @@ class Search:
         self._streams = streams
         self._seed = seed
         self._failed: dict[str, str] = {}
+        self._contenders: dict[str, Contender] = {}
         self._least_s = _LEAST_S
         self._feeds = graph_feeds(graph, seed)
 
@@ -107,8 +109,7 @@ class Search:
         self._watch(Progress(stage="measure", note="the links"))
         links = {name: machine.link() for name, machine in self._machines.items()}
         alone = self._alone()
-        contenders = {plan.name: self._contender(plan) for plan in alone}
-        answers, times = self._alone_times(contenders)
+        answers, times = self._alone_times(alone)
         alone = [plan for plan in alone if plan.name in times]
         if not alone:
             raise BackendError("every machine", "; ".join(f"{name}: {why}" for name, why in self._failed.items()))
@@ -117,7 +118,7 @@ class Search:
         promising = [each for each in predicted if each.predicted_ms < _WORTH * times[best.name]][:_MOST_DIVISIONS]
         divided = self._divided(promising, line, answers[best.name])
         others = [plan for plan in alone if plan is not best]
-        verdict = self._verdict([best, *divided, *others], contenders) if divided or others else None
+        verdict = self._verdict([best, *divided, *others]) if divided or others else None
         self._failed |= {} if verdict is None else {name: why for name, (_, why) in verdict.failed.items()}
         plan, reason = choose(best, [*divided, *others], predicted, times[best.name], verdict)
         return Outcome(
@@ -137,39 +138,37 @@ class Search:
         budget_s = max(_LEAST_S, _ALONE * self._deadline.left / len(self._machines))
         for name in self._machines:
             start = self._deadline.spent
-            try:
+            with self._noted(name):
                 found.append(self._compiler.whole(name, budget_s))
                 self._least_s = max(self._least_s, min(budget_s, self._deadline.spent - start))
-            except RemoteError:
-                raise
-            except IntarsiaError as error:
-                self._failed[name] = str(error)
         return found
 
-    def _contender(self, plan: Plan) -> Contender:
-        number = len(list(self._folder.glob("plan-*.intarsia")))
-        artifact = self._compiler.write(plan, self._folder / f"plan-{number}.intarsia", {})
-        return contender(plan, artifact, self._machines)
+    @contextmanager
+    def _noted(self, name: str) -> Iterator[None]:
+        """Note why a plan comes to nothing; that a worker is away ends all of it."""
+        try:
+            yield
+        except RemoteError:
+            raise
+        except IntarsiaError as error:
+            self._failed[name] = str(error)
 
-    def _alone_times(
-        self, contenders: Mapping[str, Contender]
-    ) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, float]]:
+    def _contender(self, plan: Plan) -> Contender:
+        """A plan that is to be timed; its artifact is written once."""
+        if plan.name not in self._contenders:
+            path = self._folder / f"plan-{len(self._contenders)}.intarsia"
+            artifact = self._compiler.write(plan, path, {})
+            self._contenders[plan.name] = contender(plan, artifact, self._machines)
+        return self._contenders[plan.name]
+
+    def _alone_times(self, alone: Sequence[Plan]) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, float]]:
         """What each machine answers alone, and about how long a request takes, called from here."""
         answers, times = {}, {}
-        for name, each in contenders.items():
-            try:
-                callee = each.load()
-            except RemoteError:
-                raise
-            except IntarsiaError as error:
-                self._failed[name] = str(error)
-                continue
-            try:
-                answers[name] = callee(self._feeds)
+        for plan in alone:
+            with self._noted(plan.name), closing(self._contender(plan).load()) as callee:
+                answers[plan.name] = callee(self._feeds)
                 callee(self._feeds)
-                times[name] = request_ms(callee, self._feeds, 5, streams=self._streams)
-            finally:
-                callee.close()
+                times[plan.name] = request_ms(callee, self._feeds, 5, streams=self._streams)
         return answers, times
 
     def _predicted(
@@ -198,14 +197,10 @@ class Search:
             name = "divided" if number == 0 else f"divided-{number + 1}"
             left = _DIVIDED * self._deadline.seconds - self._deadline.spent
             budget_s = max(_LEAST_S * len(split.runs), left / (len(promising) - number))
-            try:
+            with self._noted(name):
                 plan = self._compiler.divided(name, split, line, budget_s)
                 self._check(plan, expected)
                 found.append(plan)
-            except RemoteError:
-                raise
-            except IntarsiaError as error:
-                self._failed[name] = str(error)
         return found
 
     def _announce(self, stages: int) -> None:
@@ -219,19 +214,16 @@ class Search:
 
     def _check(self, plan: Plan, expected: Mapping[str, np.ndarray]) -> None:
         """Whether it answers as one machine does. Each stage was compared with the reference when it was compiled."""
-        callee = self._contender(plan).load()
-        try:
+        with closing(self._contender(plan).load()) as callee:
             actual = callee(self._feeds)
-        finally:
-            callee.close()
         wrong = [each for each in deviations(actual, expected) if not each.is_acceptable]
         allowed = max((stage.report.get("allowed_error") or 0.0 for stage in plan.stages), default=0.0)
         wrong = [each for each in wrong if each.error > 2 * len(plan.stages) * allowed]
         if wrong:
             raise MismatchError(f"the stages together answer otherwise than one machine: {wrong[0]}")
 
-    def _verdict(self, plans: Sequence[Plan], known: Mapping[str, Contender]) -> Verdict:
-        contenders = [known.get(plan.name) or self._contender(plan) for plan in plans]
+    def _verdict(self, plans: Sequence[Plan]) -> Verdict:
+        contenders = [self._contender(plan) for plan in plans]
         return paired(contenders, self._feeds, self._deadline, self._watch, streams=self._streams, seed=self._seed)
 
 

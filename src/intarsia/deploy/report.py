@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from intarsia.cost.timing.verdict import CONTROL_NAME
@@ -94,7 +95,7 @@ def _plans(outcome: Outcome) -> list[dict[str, Any]]:
             {
                 "name": name,
                 "ms": verdict.expected_ms(name),
-                "speed": {"median": gain.median, "low": gain.low, "high": gain.high},
+                "speed": asdict(gain),
                 "shown": None if name == verdict.first else verdict.compared(name, verdict.first).value,
             }
         )
@@ -105,8 +106,7 @@ def _control(outcome: Outcome) -> dict[str, Any] | None:
     verdict = outcome.verdict
     if verdict is None or not verdict.rounds_ms:
         return None
-    control = verdict.control
-    return {"median": control.median, "low": control.low, "high": control.high, "is_void": verdict.is_void}
+    return {**asdict(verdict.control), "is_void": verdict.is_void}
 
 
 def _remarks(deployment: Deployment, links: Mapping[str, LinkFigures | None]) -> list[str]:

@@ -29,7 +29,7 @@ from intarsia.graph.bind import ranges_of
 from intarsia.runtime.artifact.trust import OWN, Trust
 
 AnyPath = str | os.PathLike[str]
-_REFUSED: Final = {
+REFUSED: Final = {
     "plan": "a plan file is of one machine",
     "constraints": "they name devices of one machine",
     "custom_ops": "a library of this machine does not run on another; name a machine's own in its targets, as "
@@ -38,6 +38,7 @@ _REFUSED: Final = {
     "footprints": "they are of one machine",
     "max_latency": "only instances on one machine are measured under load like that",
 }
+"""Settings that are of one machine, each with the reason."""
 
 
 def compile_deployment(
@@ -75,7 +76,7 @@ def compile_deployment(
         RemoteError: A worker cannot be reached, or ended.
         Interrupted: By Ctrl-C; it holds nothing.
     """
-    stated = settings_of("compile_deployment()", settings, options, refused=_REFUSED)
+    stated = settings_of("compile_deployment()", settings, options, refused=REFUSED)
     if ranges_of(stated.shapes or {}):
         raise ConfigError("sizes of a model over several machines stay as they are: state one size for each dimension")
     described = deployment_of(deployment)

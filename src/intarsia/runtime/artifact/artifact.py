@@ -127,15 +127,7 @@ class Artifact:
 
     def report(self) -> dict[str, Any]:
         """What the compile that made it reported."""
-        import json
-
-        try:
-            report = json.loads(self._reader.read("report.json"))
-        except (ValueError, RecursionError) as error:
-            raise ArtifactError(f"{self.path}: its report is not understood: {error}") from error
-        if not isinstance(report, dict):
-            raise ArtifactError(f"{self.path}: its report is not understood: it is no object")
-        return {**report, "artifact": str(self.path)}
+        return report_in(self._reader)
 
     def plan_text(self) -> str:
         """The plan file that gives this plan again."""
@@ -253,6 +245,19 @@ class Artifact:
             if version != built.version:
                 changes.append(f"{name} {built.version} → {version}")
         return changes
+
+
+def report_in(reader: Reader) -> dict[str, Any]:
+    """What a container holds of the compile that made it, and the path of it; an `ArtifactError` if it is damaged."""
+    import json
+
+    try:
+        report = json.loads(reader.read("report.json"))
+    except (ValueError, RecursionError) as error:
+        raise ArtifactError(f"{reader.path}: its report is not understood: {error}") from error
+    if not isinstance(report, dict):
+        raise ArtifactError(f"{reader.path}: its report is not understood: it is no object")
+    return {**report, "artifact": str(reader.path)}
 
 
 @contextmanager
