@@ -19,10 +19,13 @@ import pytest
 
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, SearchSettings
+from intarsia.config.deployment import Deployment
 from intarsia.config.drives import EXECUTORS, RUNTIMES, Executor, Runtime
 from intarsia.config.levels import LEVELS
+from intarsia.deploy.machines import machines_of
+from intarsia.deploy.report import link_remarks
 from intarsia.devices import Constraint
-from intarsia.errors import InputError, IntarsiaError
+from intarsia.errors import IntarsiaError
 from intarsia.graph import load_model
 from intarsia.planning.effects import NOBODY, NOT_HERE, REFUSED, effects, level_effects
 from intarsia.planning.request import Compilation, Request, plan_compilation
@@ -41,6 +44,7 @@ SECONDS = 1500
 FAR = (("mnn", 10**12),)
 """More than a model has."""
 PROGRAM = {"targets": ["c"], "executor": "aot", "runtime": "crt"}
+WORKER = {"targets": ["llvm"], "runtime": {"kind": "rpc", "address": "127.0.0.1:1"}}
 IN_C = frozenset({"c", "cmsis-nn", "ethos-u"})
 """Kinds that take part in programs in C."""
 MADE_HERE = frozenset({"cmsis-nn", "ethos-u"})
@@ -143,11 +147,17 @@ def _of_config(kind: str, option: str) -> str:
 
 
 def _of_deployment(kind: str, option: str) -> str:
-    machines = {"one": "llvm", "two": "llvm"}
-    link = {"between": ["one", "two"], "bandwidth": 1e9, "latency": 1e-3}
-    with pytest.raises(InputError):
-        planned({"machines": machines, **({"links": [link]} if kind == "link" or option == "links" else {})})
-    return "refused"
+    """With other machines others are asked; a link, whatever it states, is in a remark."""
+    if option == "machines":
+        one, two = ({"machines": {"here": "llvm", **more}} for more in ({}, {"board": WORKER}))
+        return _compared(machines_of(Deployment(one)), machines_of(Deployment(two)))
+    usual = {"between": ["board", "here"], "bandwidth": 1e9, "latency": 1e-3}
+    others = {"between": ["desk", "here"], "bandwidth": 1e6, "latency": 1.0}
+    other = others if option == "links" else {**usual, option: others[option]}
+    figures = dict.fromkeys(("here", "board", "desk"))
+    machines = {"here": "llvm", "board": WORKER, "desk": WORKER}
+    stated = [Deployment({"machines": machines, "links": [link]}) for link in (usual, other)]
+    return _compared(*(link_remarks(each, figures) for each in stated))
 
 
 WALKS = {

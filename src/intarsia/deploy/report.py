@@ -51,7 +51,7 @@ def report_of(
             for split in outcome.predicted
         ],
         "failed": dict(outcome.failed),
-        "remarks": _remarks(deployment, outcome.links),
+        "remarks": link_remarks(deployment, outcome.links),
     }
 
 
@@ -109,20 +109,19 @@ def _control(outcome: Outcome) -> dict[str, Any] | None:
     return {**asdict(verdict.control), "is_void": verdict.is_void}
 
 
-def _remarks(deployment: Deployment, links: Mapping[str, LinkFigures | None]) -> list[str]:
-    """Which figures of the deployment were not used, as links are measured."""
+def link_remarks(deployment: Deployment, links: Mapping[str, LinkFigures | None]) -> list[str]:
+    """For each link that is stated, that it was measured, and what; ``links`` holds the way to each machine."""
     found = []
     for link in deployment.links:
         stated = [f"{name} {value:g}" for name in ("bandwidth", "latency") if (value := link.options.get(name))]
         ways = {name: figures for name in link.between if (figures := links[name]) is not None}
-        if not stated:
-            continue
         measured = "; ".join(
             f"to {name} {each.bytes_per_s:.3g} bytes/s and a round trip of {each.round_trip_s:.3g} s"
             for name, each in ways.items()
         )
+        figures = f" with {' and '.join(stated)}" if stated else ""
         found.append(
-            f"the link between {' and '.join(link.between)} is stated with {' and '.join(stated)}, which is not used: "
-            f"values go through this machine, and its links were measured: {measured or 'both are this machine'}"
+            f"the link between {' and '.join(link.between)} is stated{figures}, which is not used: values go through "
+            f"this machine, and its links were measured: {measured or 'both are this machine'}"
         )
     return found
