@@ -147,10 +147,9 @@ def _of_config(kind: str, option: str) -> str:
 
 
 def _of_deployment(kind: str, option: str) -> str:
-    """With other machines others are asked; a link, whatever it states, is in a remark."""
+    """With other machines these are compiled for; a link, whatever it states, is in a remark."""
     if option == "machines":
-        one, two = ({"machines": {"here": "llvm", **more}} for more in ({}, {"board": WORKER}))
-        return _compared(machines_of(Deployment(one)), machines_of(Deployment(two)))
+        return _compared(*(machines_of(Deployment({"machines": {"here": name}})) for name in ("llvm", "mnn")))
     usual = {"between": ["board", "here"], "bandwidth": 1e9, "latency": 1e-3}
     others = {"between": ["desk", "here"], "bandwidth": 1e6, "latency": 1.0}
     other = others if option == "links" else {**usual, option: others[option]}

@@ -119,9 +119,9 @@ def link_remarks(deployment: Deployment, links: Mapping[str, LinkFigures | None]
             f"to {name} {each.bytes_per_s:.3g} bytes/s and a round trip of {each.round_trip_s:.3g} s"
             for name, each in ways.items()
         )
-        figures = f" with {' and '.join(stated)}" if stated else ""
+        with_figures = f" with {' and '.join(stated)}" if stated else ""
         found.append(
-            f"the link between {' and '.join(link.between)} is stated{figures}, which is not used: values go through "
-            f"this machine, and its links were measured: {measured or 'both are this machine'}"
+            f"the link between {' and '.join(link.between)} is stated{with_figures}, which is not used: "
+            f"values go through this machine, and its links were measured: {measured or 'both are this machine'}"
         )
     return found
