@@ -98,8 +98,6 @@ REWRITERS = frozenset(
 
 TABLES = Path("backends/operator_tables")
 """What engines take that no backend drives, by engine."""
-UNSUPPORTED = Path("backends", "unsupported.py")
-"""A table too: of the kinds that have no file, and what each would take."""
 LONGEST_FILE = 420
 BANNED_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc"})
 
@@ -243,12 +241,7 @@ def named_engines(root: Path) -> Iterator[str]:
     """Every string that is the name of an engine, outside the tables of kinds and the files of engines."""
     for path in sorted(root.rglob("*.py")):
         inside = path.relative_to(root)
-        if (
-            inside.parts[0] == "target"
-            or inside == UNSUPPORTED
-            or TABLES in inside.parents
-            or _engine_of(inside) is not None
-        ):
+        if inside.parts[0] == "target" or TABLES in inside.parents or _engine_of(inside) is not None:
             continue
         for part in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(part, ast.Constant) and part.value in ENGINES and not KINDS[str(part.value)].is_reference:

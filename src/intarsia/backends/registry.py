@@ -119,7 +119,7 @@ def unsupported_names() -> tuple[str, ...]:
 def probe(name: str) -> Availability:
     """Whether the engine is usable, or why not. Never raises, not even for a plug-in that does not import."""
     if name in unsupported_names():
-        from intarsia.backends.unsupported import unsupported
+        from intarsia.backends.operator_tables.unsupported import unsupported
 
         return unsupported(name)
     try:

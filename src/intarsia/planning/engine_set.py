@@ -14,8 +14,8 @@ from types import MappingProxyType
 from intarsia.backends import registry
 from intarsia.backends.contract import Backend
 from intarsia.backends.contract.source import WritesDeviceCode, WritesPrograms, WritesSource
-from intarsia.backends.described import described_capability
-from intarsia.backends.unsupported import need_of
+from intarsia.backends.operator_tables.described import described_capability
+from intarsia.backends.operator_tables.unsupported import need_of
 from intarsia.config import CompilationConfig, NestedEngine, engines, target_of
 from intarsia.config.drives import REMOTE
 from intarsia.devices import DevicePlan

@@ -1,1 +1,1 @@
-"""Which operators the engines take that no backend drives, from public documentation: for plans, never for running."""
+"""What the engines take that no backend drives, by public documentation, and why they do not run: for plans only."""

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from intarsia.backends.described import described_capability
+from intarsia.backends.operator_tables.described import described_capability
 from intarsia.backends.operator_tables.table import refusals
 from intarsia.backends.operator_tables.tables import TABLES
 from intarsia.backends.registry import unsupported_names

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from intarsia.backends import registry, unsupported
+from intarsia.backends import registry
 from intarsia.backends.coreml.backend import CoremlBackend
+from intarsia.backends.operator_tables import unsupported
 from intarsia.target import KINDS
 from intarsia.target.kinds.catalogue import ENGINES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intarsia.backends.described import described_capability
+from intarsia.backends.operator_tables.described import described_capability
 from intarsia.target import KINDS, Target, register_kind
 from tests.fakes import fake_graph
 
