@@ -14,6 +14,7 @@ from tests.unit.test_architecture import SOURCE
 
 MOST_FILES = 20
 TYPICAL = 120
+CODE = frozenset({".py", ".c", ".cpp", ".h", ".hpp"})
 OF_LIKE_THINGS = {
     Path("cli"): "one file per verb, and what verbs share",
     Path("target/tags"): "one file per vendor",
@@ -78,7 +79,7 @@ def circles(root: Path) -> list[list[str]]:
 
 def crowded(root: Path) -> Iterator[str]:
     """Folders of code that hold too many files."""
-    counts = Counter(path.relative_to(root).parent for path in root.rglob("*.py"))
+    counts = Counter(path.relative_to(root).parent for path in root.rglob("*") if path.suffix in CODE)
     for folder, count in sorted(counts.items()):
         if count > MOST_FILES and folder not in OF_LIKE_THINGS:
             yield f"{folder}: {count} files"
@@ -116,7 +117,7 @@ def test_no_folder_is_crowded() -> None:
 def test_a_crowded_folder_is_found(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     for number in range(MOST_FILES + 1):
-        (tmp_path / f"one/f{number}.py").write_text("", encoding="utf-8")
+        (tmp_path / f"one/f{number}{'.py' if number else '.cpp'}").write_text("", encoding="utf-8")
     assert list(crowded(tmp_path)) == [f"one: {MOST_FILES + 1} files"]
 
 

@@ -1,6 +1,6 @@
 // Which loader a step has, and what all of them check.
 #include "error.h"
-#include "executable.h"
+#include "engines/executable.h"
 #include "machine.h"
 
 namespace intarsia {

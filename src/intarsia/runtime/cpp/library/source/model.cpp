@@ -6,7 +6,7 @@
 #include <future>
 
 #include "error.h"
-#include "library.h"
+#include "engines/library.h"
 #include "machine.h"
 
 namespace intarsia {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "arena.h"
-#include "container.h"
+#include "reading/container.h"
 #include "crew.h"
-#include "executable.h"
-#include "manifest.h"
+#include "engines/executable.h"
+#include "reading/manifest.h"
 
 namespace intarsia {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "container.h"
-#include "manifest.h"
+#include "reading/container.h"
+#include "reading/manifest.h"
 
 namespace intarsia {
 

@@ -2,7 +2,7 @@
 #include <unordered_map>
 
 #include "error.h"
-#include "manifest.h"
+#include "reading/manifest.h"
 
 namespace intarsia {
 

@@ -3,11 +3,11 @@
 #include <mutex>
 
 #include "error.h"
-#include "executable.h"
-#include "library.h"
+#include "engines/executable.h"
+#include "engines/library.h"
 #include "machine.h"
-#include "openvino_api.h"
-#include "openvino_text.h"
+#include "engines/openvino_api.h"
+#include "engines/openvino_text.h"
 
 namespace intarsia {
 namespace {

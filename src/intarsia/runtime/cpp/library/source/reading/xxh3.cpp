@@ -1,6 +1,6 @@
 // The algorithm and its constants are those of the specification (doc/xxhash_spec.md of Cyan4973/xxHash, "XXH3
 // Algorithm Description (for inputs longer than 240 bytes)"), with the default secret and without a seed.
-#include "xxh3.h"
+#include "reading/xxh3.h"
 
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Of a zip only what an artifact has of it is read: the end record, the table of entries, local headers (APPNOTE.TXT of
 // PKWARE, 4.3.7, 4.3.12 to 4.3.16, 4.5.3). What is compressed, encrypted, overlapping or twice there is refused.
-#include "container.h"
+#include "reading/container.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "error.h"
-#include "xxh3.h"
+#include "reading/xxh3.h"
 
 namespace intarsia {
 namespace {

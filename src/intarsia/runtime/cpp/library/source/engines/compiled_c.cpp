@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "error.h"
-#include "executable.h"
-#include "library.h"
+#include "engines/executable.h"
+#include "engines/library.h"
 
 namespace intarsia {
 namespace {

@@ -1,11 +1,11 @@
-#include "ort_engine.h"
+#include "engines/ort_engine.h"
 
 #include <cstdlib>
 #include <mutex>
 
 #include "error.h"
-#include "executable.h"
-#include "library.h"
+#include "engines/executable.h"
+#include "engines/library.h"
 
 namespace intarsia {
 namespace {

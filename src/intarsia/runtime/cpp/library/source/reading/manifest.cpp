@@ -1,4 +1,4 @@
-#include "manifest.h"
+#include "reading/manifest.h"
 
 #include <algorithm>
 #include <set>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ort_api.h"
+#include "engines/ort_api.h"
 
 namespace intarsia {
 

@@ -1,4 +1,4 @@
-#include "ort_session.h"
+#include "engines/ort_session.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // A plan whose main engine holds the other engines' steps inside its own session: one call runs the session, and where
 // a step of another engine belongs the session visits it.
 #include "error.h"
-#include "executable.h"
+#include "engines/executable.h"
 #include "model.h"
 
 namespace intarsia {

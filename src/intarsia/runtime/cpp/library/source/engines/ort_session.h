@@ -1,8 +1,8 @@
 // A session of ONNX Runtime over mapped weights, bound to the plan's memory.
 #pragma once
 
-#include "executable.h"
-#include "ort_engine.h"
+#include "engines/executable.h"
+#include "engines/ort_engine.h"
 
 namespace intarsia {
 

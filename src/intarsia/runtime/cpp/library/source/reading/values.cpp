@@ -3,7 +3,7 @@
 #include <array>
 
 #include "error.h"
-#include "manifest.h"
+#include "reading/manifest.h"
 
 namespace intarsia {
 namespace {

@@ -4,9 +4,9 @@
 #include <mutex>
 
 #include "error.h"
-#include "library.h"
+#include "engines/library.h"
 #include "machine.h"
-#include "ort_session.h"
+#include "engines/ort_session.h"
 
 namespace intarsia {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "container.h"
+#include "reading/container.h"
 #include "intarsia.h"
-#include "json.h"
+#include "reading/json.h"
 
 namespace intarsia {
 

@@ -1,4 +1,4 @@
-#include "library.h"
+#include "engines/library.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

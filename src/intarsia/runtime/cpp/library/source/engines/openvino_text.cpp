@@ -1,4 +1,4 @@
-#include "openvino_text.h"
+#include "engines/openvino_text.h"
 
 #include <cstdint>
 #include <optional>
