@@ -1,7 +1,7 @@
 """How long a look-up and a warm compile take with a thousand records and with a million, in SQLite and in PostgreSQL.
 
-``python -m benchmarks.record_stores [--records N]`` fills stores of both kinds, looks up records in a random order, and
-compiles a network whose times are all in the store, with few and with many records in turns. It writes
+``python -m benchmarks.record_stores [--records N]`` fills stores of both kinds, looks up records in a random order as
+they grow, and compiles a network whose times are all in the store, with few and with many records in turns. It writes
 ``benchmarks/results/record_stores.json`` and prints the table. It starts a server of PostgreSQL of its own, and wants a
 machine with nothing else on it, 6 GB on the disk and about half an hour.
 """
@@ -57,13 +57,18 @@ def made(first: int, last: int) -> Iterator[Record]:
         )
 
 
-def filled(named: str, count: int) -> Json:
-    """Fill a store, and tell how long that took."""
+def sizes(count: int) -> tuple[int, ...]:
+    """The numbers of records at which a store is looked at while it grows: each ten times the one before."""
+    return (*(size for size in (FEW, 10 * FEW, 100 * FEW) if size < count), count)
+
+
+def filled(named: str, first: int, count: int) -> Json:
+    """Fill a store that holds so many records up to so many, and tell how long that took."""
     store = Store(named)
     began = time.perf_counter()
-    for first in range(0, count, AT_ONCE):
-        store.add(made(first, min(count, first + AT_ONCE)))
-    return {"seconds_to_fill": round(time.perf_counter() - began, 1)}
+    for start in range(first, count, AT_ONCE):
+        store.add(made(start, min(count, start + AT_ONCE)))
+    return {"records": count, "added": count - first, "seconds_to_fill": round(time.perf_counter() - began, 1)}
 
 
 def looked_up(named: str, count: int) -> Json:
@@ -119,6 +124,23 @@ def warm(model: Path, stores: Sequence[str], folder: Path) -> list[list[float]]:
     return found
 
 
+def on_disk(named: str, server: Cluster) -> int:
+    """Bytes of a store: of its files, or of the database, which holds the small stores beside it."""
+    if named.startswith("postgresql"):
+        return int(server.sql("SELECT pg_database_size(current_database())")[0][0])
+    return sum(path.stat().st_size for path in Path(named).parent.glob(f"{Path(named).name}*"))
+
+
+def grown(named: str, count: int, server: Cluster) -> list[Json]:
+    """The figures of a store at each of its sizes."""
+    rows, first = [], 0
+    for size in sizes(count):
+        row = filled(named, first, size)
+        rows.append({**row, "bytes": on_disk(named, server), **looked_up(named, size)})
+        first = size
+    return rows
+
+
 def places(folder: Path, server: Cluster) -> dict[str, list[str]]:
     """Two stores in each kind of database."""
     return {
@@ -134,11 +156,10 @@ def measured(count: int) -> Json:
         folder = Path(made_here)
         model = networks.save("tiny", folder)
         for kind, stores in places(folder, server).items():
-            rows: list[Json] = [
-                {"records": size} | filled(named, size) | looked_up(named, size)
-                for named, size in zip(stores, (min(FEW, count), count), strict=True)
-            ]
-            for row, seconds in zip(rows, warm(model, stores, folder), strict=True):
+            few, many = stores
+            filled(few, 0, min(FEW, count))
+            rows = grown(many, count, server)
+            for row, seconds in zip((rows[0], rows[-1]), warm(model, (few, many), folder), strict=True):
                 row["warm_compile_s"] = [round(each, 2) for each in seconds]
             results["stores"][kind] = rows
     return results
@@ -146,13 +167,14 @@ def measured(count: int) -> Json:
 
 def told(results: Json) -> Iterator[str]:
     """The figures as a table."""
-    yield "| store | records | look-up, ms (p99) | of what is not there | warm compile, s |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| store | records | MB | look-up, ms (p99) | of what is not there | warm compile, s |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     for kind, rows in results["stores"].items():
         for row in rows:
             figures = [f"{row[each]['median']:.2f} ({row[each]['p99']:.2f})" for each in ("hit_ms", "miss_ms")]
-            figures.append(f"{median(row['warm_compile_s']):.2f}" if row["warm_compile_s"] else "void")
-            yield f"| {kind} | {row['records']:,} | {' | '.join(figures)} |"
+            warm_s = row.get("warm_compile_s")
+            figures.append("" if warm_s is None else f"{median(warm_s):.2f}" if warm_s else "void")
+            yield f"| {kind} | {row['records']:,} | {row['bytes'] / 1e6:.0f} | {' | '.join(figures)} |"
 
 
 def main() -> None:

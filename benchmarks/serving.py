@@ -59,14 +59,14 @@ class Effort:
     seconds: float
 
 
-def write_model(path: Path) -> None:
+def write_model(path: Path, layers: int = LAYERS) -> None:
     """Write an artifact of some layers of equal width."""
     rng = np.random.default_rng(0)
     nodes, weights, before = [], [], "x"
-    for layer in range(LAYERS):
+    for layer in range(layers):
         weight = rng.standard_normal((WIDTH, WIDTH)).astype(np.float32) / WIDTH**0.5
         weights.append(numpy_helper.from_array(weight, f"w{layer}"))
-        after = "y" if layer == LAYERS - 1 else f"r{layer}"
+        after = "y" if layer == layers - 1 else f"r{layer}"
         nodes += [
             helper.make_node("MatMul", [before, f"w{layer}"], [f"m{layer}"]),
             helper.make_node("Relu", [f"m{layer}"], [after]),
@@ -128,11 +128,13 @@ ASKED: Mapping[str, Callable[[str, np.ndarray], Ask]] = {"http": over_http, "grp
 
 
 @contextmanager
-def served(artifact: Path, instances: int) -> Iterator[Mapping[str, str]]:
-    """The addresses of a server by protocol."""
+def served(artifact: Path, instances: int, *options: str) -> Iterator[Mapping[str, str]]:
+    """The addresses of a server by protocol; ``options`` are more of ``intarsia serve``."""
     line = [sys.executable, "-m", "intarsia", "serve", f"m={artifact}", "--instances", str(instances), "--json"]
     listening = ["--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]
-    with subprocess.Popen([*line, *listening], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [*line, *listening, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         try:
