@@ -13,6 +13,9 @@ MORE := .venv-more
 MORE_STAMP := $(MORE)/.installed
 DIST := dist
 
+# Tests and benchmarks start hundreds of processes: without bytecode on the disk, each would compile our sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test more large check lint types unit proto docs dist engines bench vulkan opencl browser boards postgres clean
 .DEFAULT_GOAL := help
 

@@ -39,6 +39,8 @@ ENGINES = ("onnxruntime", "openvino")
 KERNELS = "winograd"
 CONTROL = "control"
 FIGURES = ("wall_ms", "cpu_ms", "peak_mb")
+_WITHOUT_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+"""What pip installs has bytecode beside it; a checkout has it from its first import on, unless this forbids it."""
 _ANSWERED = """
 answered = time.monotonic(), time.process_time()
 peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
@@ -79,7 +81,8 @@ def started(program: str, path: Path, threads: int) -> dict[str, float]:
     """Milliseconds on the clock and of the processor until the first answer of one fresh process, and its memory."""
     before = time.monotonic()
     command = [sys.executable, "-c", program + _ANSWERED, str(path), str(threads)]
-    answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    environment = {name: value for name, value in os.environ.items() if name != _WITHOUT_BYTECODE}
+    answer = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout.split()
     wall, cpu, peak = map(float, answer[-3:])
     return {"wall_ms": 1e3 * (wall - before), "cpu_ms": 1e3 * cpu, "peak_mb": peak * 1024 / 1e6}
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import subprocess
@@ -33,6 +34,7 @@ AT_ONCE = 10_000
 LOOK_UPS = 3_000
 COMPILES, FIRST = 7, 2
 TARGET = "onnxruntime"
+NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 Json = dict[str, Any]
 
 
@@ -165,16 +167,30 @@ def measured(count: int) -> Json:
     return results
 
 
-def told(results: Json) -> Iterator[str]:
-    """The figures as a table."""
+def projected(rows: Sequence[Json]) -> Json:
+    """A store of ten times the records of its last row: look-ups by the logarithm of it, bytes in proportion."""
+    before, last = rows[-2:]
+    step = 1.0 / math.log10(last["records"] / before["records"])
+    found: Json = {"records": 10 * last["records"], "bytes": 10 * last["bytes"]}
+    for what in ("hit_ms", "miss_ms"):
+        found[what] = {
+            name: max(last[what][name], last[what][name] + step * (last[what][name] - before[what][name]))
+            for name in ("median", "p99")
+        }
+    return found
+
+
+def table(results: Json) -> Iterator[str]:
+    """The figures, with what a larger store would do."""
     yield "| store | records | MB | look-up, ms (p99) | of what is not there | warm compile, s |"
-    yield "| --- | --- | --- | --- | --- | --- |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     for kind, rows in results["stores"].items():
-        for row in rows:
+        for row in (*rows, projected(rows)):
             figures = [f"{row[each]['median']:.2f} ({row[each]['p99']:.2f})" for each in ("hit_ms", "miss_ms")]
             warm_s = row.get("warm_compile_s")
             figures.append("" if warm_s is None else f"{median(warm_s):.2f}" if warm_s else "void")
-            yield f"| {kind} | {row['records']:,} | {row['bytes'] / 1e6:.0f} | {' | '.join(figures)} |"
+            records = f"{row['records']:,}{'' if row in rows else ', predicted'}"
+            yield f"| {NAMES[kind]} | {records} | {row['bytes'] / 1e6:,.0f} | {' | '.join(figures)} |"
 
 
 def main() -> None:
@@ -189,7 +205,7 @@ def main() -> None:
     draft = given.results.with_suffix(".tmp")
     draft.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     os.replace(draft, given.results)
-    print("\n".join(told(results)))
+    print("\n".join(table(results)))
 
 
 if __name__ == "__main__":

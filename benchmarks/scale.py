@@ -299,10 +299,23 @@ def main() -> None:
 
 
 def told(results: Mapping[str, Any]) -> Iterator[str]:
-    """The figures as two tables."""
+    """The figures as a paragraph and two tables."""
+    yield demand_text(results)
+    yield ""
     yield from here_table(results)
     yield ""
     yield from fleet_table(results)
+
+
+def demand_text(results: Mapping[str, Any]) -> str:
+    """What the predictions were made from."""
+    demand, machine = results["demand"], results["machine"]
+    return (
+        f"On {machine['cpu']}: a request takes {demand['mean_ms']:.1f} ms in the mean of a replica that does nothing "
+        f"else\n(median {demand['p50_ms']:.1f}, 99th percentile {demand['p99_ms']:.1f}). A server answers "
+        f"{1e3 / results['door_ms']:,.0f} requests a second that ask for nothing.\nA request and its answer weigh "
+        f"{results['bytes'] / 1e3:.0f} kB."
+    )
 
 
 def here_table(results: Mapping[str, Any]) -> Iterator[str]:
@@ -318,7 +331,7 @@ def here_table(results: Mapping[str, Any]) -> Iterator[str]:
 
 def fleet_table(results: Mapping[str, Any]) -> Iterator[str]:
     """What fleets would do that are not here."""
-    yield "| replicas | requests/s | doors | Gbit/s | p99 of a drawn one, ms | p99 of two choices, ms | what is short first |"
+    yield "| replicas | requests/s | doors | Gbit/s | p99 if drawn, ms | p99 of two choices, ms | what is short first |"
     yield "| ---: | ---: | ---: | ---: | ---: | ---: | --- |"
     for row in results["fleets"]:
         times = " | ".join(f"{row[policy.value]['p99_ms']:.1f}" for policy in POLICIES)
