@@ -20,7 +20,7 @@ import networks
 from benchmarks import results_file
 from benchmarks.shaped_link import Shape, ShapedLink
 from intarsia.addresses import Address
-from intarsia.config.settings import Objective
+from intarsia.config.search_settings import Objective
 from intarsia.runtime import this_machine
 from tests.remote_workers import RunningWorker
 

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from intarsia.config.deployment import Deployment, Link
     from intarsia.config.drives import EXECUTORS, RUNTIMES, Executor, Runtime
     from intarsia.config.metadata import from_metadata, one_config, to_metadata
+    from intarsia.config.search_settings import SearchSettings
     from intarsia.config.serving import NestedEngine, config_inside, engine_of_plan, engines, target_of
-    from intarsia.config.settings import Pipeline, RunSettings, SearchSettings, Spin
+    from intarsia.config.settings import Pipeline, RunSettings, Spin
 
 __all__ = [
     "EXECUTORS",
@@ -62,10 +63,10 @@ __getattr__ = attributes_of(
             "engines",
             "target_of",
         ),
+        "intarsia.config.search_settings": ("SearchSettings",),
         "intarsia.config.settings": (
             "Pipeline",
             "RunSettings",
-            "SearchSettings",
             "Spin",
         ),
     },

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypedDict, get_args
 from intarsia import numbers
 from intarsia.config import CompilationConfig, SearchSettings
 from intarsia.config.metadata import refuse_unstated
-from intarsia.config.settings import Limit, Objective
+from intarsia.config.search_settings import Limit, Objective
 from intarsia.cost.records.store_url import url_of
 from intarsia.devices import Constraint, read_constraints
 from intarsia.errors import ConfigError, PlanError, SpecError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from intarsia.config import CompilationConfig
-from intarsia.config.settings import SearchSettings
+from intarsia.config.search_settings import SearchSettings
 from intarsia.errors import ConfigError
 from intarsia.partitioning import PlanFile
 from intarsia.planning.availability import EXECUTORS, RUNTIMES

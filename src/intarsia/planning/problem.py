@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from intarsia.config import NestedEngine, target_of
 from intarsia.config.emulated import Emulated
-from intarsia.config.settings import RunSettings, SearchSettings, Spin
+from intarsia.config.search_settings import SearchSettings
+from intarsia.config.settings import RunSettings, Spin
 from intarsia.graph import Graph
 from intarsia.partitioning import Capability, Partition, greedy
 from intarsia.partitioning.partitioning import Places

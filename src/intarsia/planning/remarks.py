@@ -11,7 +11,7 @@ from types import MappingProxyType
 from intarsia.backends import registry
 from intarsia.backends.contract import READ_FOR_ALL
 from intarsia.config import CompilationConfig
-from intarsia.config.settings import SearchSettings
+from intarsia.config.search_settings import SearchSettings
 from intarsia.devices import DevicePlan
 from intarsia.planning.availability import is_ahead_of_time, is_native
 from intarsia.target import KINDS, Target

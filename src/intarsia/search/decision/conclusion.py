@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from intarsia.config.settings import MIX_MEMORY, MIX_MEMORY_SHARE
+from intarsia.config.search_settings import MIX_MEMORY, MIX_MEMORY_SHARE
 from intarsia.cost.timing.footprint import megabytes
 from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import MEMORY_STAGE, Shown, Verdict, unshown
