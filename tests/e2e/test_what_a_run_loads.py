@@ -44,8 +44,8 @@ _ENGINE = MappingProxyType(
         "c": "",
     }
 )
-OTHERS = frozenset({"platformdirs", "xxhash"})
-"""What is imported beside numpy and the engines: where the user's cache is, and the digest of the file."""
+OTHERS = frozenset({"xxhash"})
+"""What is imported beside numpy and the engines: the digest of the file."""
 
 EVERY = [
     "intarsia",

@@ -8,9 +8,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import platformdirs
 import pytest
 
-from intarsia.files import cache_folder, replacing, sweep_temporary, temporary_cache
+from intarsia.files import cache_folder, own_cache, replacing, sweep_temporary, temporary_cache
 from intarsia.files.caches import _of_this_process
 
 
@@ -46,9 +47,24 @@ def test_without_a_home_nothing_is_written_beside_the_model(
     tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    for name in ("XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("platformdirs.user_cache_dir", lambda name: f"~/.cache/{name}")
     assert cache_folder().parent == temporary
     assert not (tmp_path / "~").exists()
+
+
+@pytest.mark.parametrize("stated", [None, "", "relative", "/stated", "/stated/"])
+@pytest.mark.parametrize("home", ["/home/somebody", "/home/somebody/", "/", "relative", "", None])
+def test_the_folder_is_that_of_platformdirs(
+    stated: str | None, home: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("XDG_CACHE_HOME", stated), ("HOME", home)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    assert own_cache() == Path(platformdirs.user_cache_dir("intarsia"))
 
 
 def test_a_folder_that_others_may_write_to_is_not_trusted(temporary: Path) -> None:
