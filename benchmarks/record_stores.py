@@ -185,7 +185,7 @@ def table(results: Json) -> Iterator[str]:
     yield "| store | records | MB | look-up, ms (p99) | of what is not there | warm compile, s |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     for kind, rows in results["stores"].items():
-        for row in (*rows, projected(rows)):
+        for row in (*rows, *([projected(rows)] if len(rows) > 1 else ())):
             figures = [f"{row[each]['median']:.2f} ({row[each]['p99']:.2f})" for each in ("hit_ms", "miss_ms")]
             warm_s = row.get("warm_compile_s")
             figures.append("" if warm_s is None else f"{median(warm_s):.2f}" if warm_s else "void")
