@@ -25,7 +25,7 @@ from tests.fuzz import texts
 from tests.fuzz.harness import Case, faults, run_cases
 
 SEED = 18
-SHARE, ALL = 300, 5000
+SHARE, ALL = 100, 5000
 ROOT = Path(__file__).parents[2]
 
 

@@ -23,7 +23,7 @@ from tests.fuzz.harness import Case, faults, run_cases
 from tests.unit.graph.models import two_layers
 
 SEED = 18
-SHARE, ALL = 300, 5000
+SHARE, ALL = 100, 5000
 
 
 def plans(graph: Graph) -> list[Any]:
