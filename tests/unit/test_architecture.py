@@ -375,7 +375,7 @@ PLANTED = {
         "backends/contract/backend.py",
         "def f() -> None:\n    import requests",
     ),
-    "only the files of engines import starlette": ("cli/serve.py", "def f() -> None:\n    import starlette"),
+    "only the files of engines import uvicorn": ("cli/serve.py", "def f() -> None:\n    import uvicorn"),
     "ncnn is imported when the file is; import it in the function that needs it": (
         "backends/ncnn/backend.py",
         "import ncnn",
@@ -408,7 +408,7 @@ def test_a_planted_breach_is_found(tmp_path: Path, fault: str) -> None:
         ("backends/openvino/backend.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import openvino"),
         ("backends/reference.py", "def f() -> None:\n    from onnx.reference import ReferenceEvaluator"),
         ("graph/model.py", "import onnx\nimport onnx_ir"),
-        ("serving/http/app.py", "import starlette.routing\nimport grpc"),
+        ("serving/http/app.py", "import uvicorn.config\nimport grpc"),
         ("runtime/artifact/artifact.py", "from intarsia.version import __version__"),
         ("__init__.py", "from intarsia import driver"),
         ("backends/contract/backend.py", "from intarsia.backends import registry"),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
+import uvloop
 
 from intarsia.addresses import Address
 from intarsia.errors import ConfigError
@@ -81,7 +82,7 @@ class Server:
         before = sys.getswitchinterval()
         sys.setswitchinterval(_GIL_S)
         try:
-            asyncio.run(self._run(on_listening, on_ready))
+            uvloop.run(self._run(on_listening, on_ready))
         finally:
             sys.setswitchinterval(before)
             self._repository.close()
@@ -148,6 +149,8 @@ class _Web:
     def __init__(self, endpoint: HttpEndpoint, access: Access) -> None:
         config = uvicorn.Config(
             endpoint.app,
+            interface="asgi3",
+            proxy_headers=False,  # nothing asks where a request comes from
             access_log=False,
             log_config=None,
             log_level="warning",

@@ -1,24 +1,23 @@
-"""The protocol over HTTP, as an application of ASGI."""
+"""The protocol over HTTP, as an application of ASGI.
+
+It speaks ASGI itself: a router and objects for requests cost more here than eight paths are worth.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
+import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from prometheus_client import CONTENT_TYPE_LATEST
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route, Router
-from starlette.types import Message, Receive, Scope, Send
 
 from intarsia.serving.access import Access
 from intarsia.serving.figures import Figures
 from intarsia.serving.http.bodies import HEADER_LENGTH, decode, encode
+from intarsia.serving.http.messages import Answer, Receive, Request, Scope, Send, json_answer, readiness, refusal
 from intarsia.serving.limits import Limits
 from intarsia.serving.logs import tell_error
 from intarsia.serving.repository import Repository
@@ -27,9 +26,18 @@ from intarsia.serving.server_facts import server_metadata
 from intarsia.serving.statuses import RequestError, Status
 
 _READ = ("GET", "HEAD")
-_Handler = Callable[[Request], Awaitable[Response]]
-_MODEL = "/v2/models/{name}"
-_VERSION = f"{_MODEL}/versions/{{version}}"
+_HEADER_LENGTH = HEADER_LENGTH.encode()
+_BYTES = (b"content-type", b"application/octet-stream")
+_OF_MODEL = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?(?:/(infer|ready))?")
+_Act = Callable[[Request], Awaitable[Answer]]
+
+
+class _Path(NamedTuple):
+    """What a path leads to, by which methods, and whether to anybody."""
+
+    act: _Act
+    methods: tuple[str, ...] = _READ
+    is_open: bool = False
 
 
 class HttpEndpoint:
@@ -45,66 +53,71 @@ class HttpEndpoint:
         self._threads = threads
         self.is_draining = False
         """Whether every answer is to end its connection."""
-        read = partial(self._route, methods=_READ)
-        paths = (_MODEL, _VERSION)
-        routes = [  # they are tried in this order
-            *(self._route(f"{path}/infer", self._infer, methods=("POST",)) for path in paths),
-            read("/v2/health/live", self._live, is_open=True),
-            read("/v2/health/ready", self._ready, is_open=True),
-            read("/metrics", self._metrics),
-            read("/v2", self._about),
-            *(read(path, self._metadata) for path in paths),
-            *(read(f"{path}/ready", self._model_ready) for path in paths),
-        ]
-        self.app = Router(routes, redirect_slashes=False, default=self._nowhere)
+        self._of_model = {
+            "infer": _Path(self._infer, ("POST",)),
+            "ready": _Path(self._model_ready),
+            "": _Path(self._metadata),
+        }
+        self._others = {
+            "/v2": _Path(self._about),
+            "/v2/health/live": _Path(self._live, is_open=True),
+            "/v2/health/ready": _Path(self._ready, is_open=True),
+            "/metrics": _Path(self._metrics),
+        }
 
-    def _route(self, path: str, handler: _Handler, *, methods: tuple[str, ...], is_open: bool = False) -> Route:
-        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-            request = Request(scope, receive)
-            try:
-                if request.method not in methods:
-                    raise RequestError(Status.WRONG_METHOD, f"{request.method} is not for {scope['path']}")
-                if not is_open and not self._access.admits(request.headers.get("authorization", "").encode("latin-1")):
-                    raise RequestError(Status.UNAUTHENTICATED, "give the server's token: Authorization: Bearer TOKEN")
-                response = await handler(request)
-            except RequestError as error:
-                response = _refusal(error, methods)
-            except _GoneError:
-                return
-            except Exception as error:
-                tell_error("failed", error, path=scope["path"])
-                response = _refusal(RequestError(Status.FAILED, f"unexpected {type(error).__name__}"), methods)
-            if self.is_draining:
-                response.headers["connection"] = "close"
-            await response(scope, receive, send)
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        methods: tuple[str, ...] = ()
+        try:
+            path, name, version = self._found(scope["path"])
+            methods = path.methods
+            headers = dict(scope["headers"])
+            if scope["method"] not in methods:
+                raise RequestError(Status.WRONG_METHOD, f"{scope['method']} is not for {scope['path']}")
+            if not path.is_open and not self._access.admits(headers.get(b"authorization", b"")):
+                raise RequestError(Status.UNAUTHENTICATED, "give the server's token: Authorization: Bearer TOKEN")
+            answer = await path.act(Request(name, version, headers, receive))
+        except RequestError as error:
+            answer = refusal(error, methods)
+        except _GoneError:
+            return
+        except Exception as error:
+            tell_error("failed", error, path=scope["path"])
+            answer = refusal(RequestError(Status.FAILED, f"unexpected {type(error).__name__}"), methods)
+        await answer.send(send, and_close=self.is_draining)
 
-        return Route(path, _Unopened(serve))
+    def _found(self, path: str) -> tuple[_Path, str, str]:
+        """What a path leads to, with the model and the version that it names."""
+        of_model = _OF_MODEL.fullmatch(path)
+        if of_model is not None:
+            name, version, what = of_model.groups("")
+            return self._of_model[what], name, version
+        other = self._others.get(path)
+        if other is None:
+            raise RequestError(Status.NOT_FOUND, f"there is nothing at {path}")
+        return other, "", ""
 
-    async def _nowhere(self, scope: Scope, receive: Receive, send: Send) -> None:
-        error = RequestError(Status.NOT_FOUND, f"there is nothing at {scope.get('path', '')}")
-        await _refusal(error, ())(scope, receive, send)
+    async def _about(self, _: Request) -> Answer:
+        return json_answer(server_metadata())
 
-    async def _about(self, _: Request) -> Response:
-        return _json(server_metadata())
+    async def _live(self, _: Request) -> Answer:
+        return json_answer({"live": True})
 
-    async def _live(self, _: Request) -> Response:
-        return _json({"live": True})
+    async def _ready(self, _: Request) -> Answer:
+        return readiness(self._repository.is_ready)
 
-    async def _ready(self, _: Request) -> Response:
-        return _readiness(self._repository.is_ready)
+    async def _metrics(self, _: Request) -> Answer:
+        return Answer(content=self._figures.text(), headers=((b"content-type", CONTENT_TYPE_LATEST.encode()),))
 
-    async def _metrics(self, _: Request) -> Response:
-        return Response(self._figures.text(), headers={"content-type": CONTENT_TYPE_LATEST})
-
-    async def _model_ready(self, request: Request) -> Response:
-        model = self._model(request)
+    async def _model_ready(self, request: Request) -> Answer:
+        model = self._repository.model(request.name)
         if model.metadata is not None:
-            model.check_version(_version(request))
-        return _readiness(model.is_ready, name=model.name)
+            model.check_version(request.version)
+        return readiness(model.is_ready, name=model.name)
 
-    async def _metadata(self, request: Request) -> Response:
-        found = self._model(request).check_version(_version(request))
-        return _json(
+    async def _metadata(self, request: Request) -> Answer:
+        found = self._repository.model(request.name).check_version(request.version)
+        return json_answer(
             {
                 "name": found.name,
                 "versions": [found.version],
@@ -114,73 +127,63 @@ class HttpEndpoint:
             }
         )
 
-    async def _infer(self, request: Request) -> Response:
-        model = self._model(request)
+    async def _infer(self, request: Request) -> Answer:
+        model = self._repository.model(request.name)
         try:
-            ticket = model.admit(_version(request))
+            ticket = model.admit(request.version)
         except RequestError as error:
             model.count(error.status)
             raise
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[tuple[bytes, int | None]] | None = None
+        deadline = loop.time() + self._limits.timeout_s
         try:
-            async with asyncio.timeout_at(loop.time() + self._limits.timeout_s):
-                body = await self._body(request)
-                ticket.began = time.monotonic()
-                answer = loop.create_future()
-                self._threads.submit(_answer, answer, model, ticket, body, request.headers.get(HEADER_LENGTH))
-                content, header_length = await answer
+            body = await self._body(request, deadline)
         except BaseException as error:
-            raised = self._too_slow(answer is not None) if isinstance(error, TimeoutError) else error
-            if answer is None:  # from then on, the thread has the ticket
-                model.release(ticket)
-                if isinstance(raised, RequestError):
-                    model.count(raised.status)
-            raise raised from None
-        if header_length is None:
-            return Response(content, headers={"content-type": "application/json"})
-        return Response(
-            content, headers={"content-type": "application/octet-stream", HEADER_LENGTH: str(header_length)}
-        )
+            model.release(ticket)
+            if isinstance(error, RequestError):
+                model.count(error.status)
+            raise
+        ticket.began = time.monotonic()
+        answer: asyncio.Future[tuple[bytes, int | None]] = loop.create_future()
+        too_late = loop.call_at(deadline, self._give_up, answer)
+        stated = request.headers.get(_HEADER_LENGTH)
+        self._threads.submit(_answer, answer, model, ticket, body, None if stated is None else stated.decode("latin-1"))
+        try:
+            content, length = await answer
+        finally:
+            too_late.cancel()
+        if length is None:
+            return Answer(content=content)
+        return Answer(content=content, headers=(_BYTES, (_HEADER_LENGTH, b"%d" % length)))
 
-    def _model(self, request: Request) -> ServedModel:
-        return self._repository.model(request.path_params["name"])
-
-    def _too_slow(self, was_read: bool) -> RequestError:
+    def _give_up(self, answer: asyncio.Future[Any]) -> None:
         within = f"within {self._limits.timeout_s:g} s"
-        if was_read:
-            return RequestError(Status.OVERLOADED, f"not answered {within}; ask again later")
-        return RequestError(Status.SLOW_CLIENT, f"the body did not come {within}")
+        _settle(answer, None, RequestError(Status.OVERLOADED, f"not answered {within}; ask again later"))
 
-    async def _body(self, request: Request) -> bytes:
+    async def _body(self, request: Request, deadline: float) -> bytes:
         """The body, read whole within its bounds."""
         headers, most = request.headers, self._limits.body_bytes
-        if headers.get("content-encoding", "identity") != "identity":
+        if headers.get(b"content-encoding", b"identity") != b"identity":
             raise RequestError(Status.ENCODED, "send the body as it is, without a Content-Encoding")
-        stated = headers.get("content-length", "0")
-        if stated.isdecimal() and len(stated) < 20 and int(stated) > most:
+        stated = headers.get(b"content-length", b"0")
+        if stated.isdigit() and len(stated) < 20 and int(stated) > most:
             raise _too_large(most)
         chunks, size, more = [], 0, True
-        while more:
-            message: Message = await request.receive()
-            if message["type"] == "http.disconnect":
-                raise _GoneError
-            chunks.append(message.get("body", b""))
-            size += len(chunks[-1])
-            if size > most:
-                raise _too_large(most)
-            more = message.get("more_body", False)
+        try:
+            async with asyncio.timeout_at(deadline):
+                while more:
+                    message = await request.receive()
+                    if message["type"] == "http.disconnect":
+                        raise _GoneError
+                    chunks.append(message.get("body", b""))
+                    size += len(chunks[-1])
+                    if size > most:
+                        raise _too_large(most)
+                    more = message.get("more_body", False)
+        except TimeoutError:
+            within = f"within {self._limits.timeout_s:g} s"
+            raise RequestError(Status.SLOW_CLIENT, f"the body did not come {within}") from None
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-
-
-class _Unopened:
-    """What makes a route hand over a request without looking into it."""
-
-    def __init__(self, serve: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
-        self.serve = serve
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.serve(scope, receive, send)
 
 
 class _GoneError(Exception):
@@ -200,40 +203,14 @@ def _answer(
 
 
 def _settle(answer: asyncio.Future[Any], found: Any, error: Exception | None) -> None:
-    if answer.cancelled():
+    """Let it be the answer, unless there is one already, or nobody waits any more."""
+    if answer.done():
         return
     if error is None:
         answer.set_result(found)
     else:
         answer.set_exception(error)
-        answer.exception()  # whether or not anybody waits for it still
-
-
-def _version(request: Request) -> str:
-    return str(request.path_params.get("version", ""))
-
-
-def _json(value: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    content = json.dumps(value, separators=(",", ":")).encode()
-    return Response(content, status, headers={"content-type": "application/json", **(headers or {})})
-
-
-def _readiness(is_ready: bool, **facts: str) -> Response:
-    """The protocol judges by the status alone: 200 or one of 4xx."""
-    value = {**facts, "ready": is_ready}
-    return _json(value if is_ready else {**value, "error": "not ready"}, 200 if is_ready else Status.BAD_REQUEST.http)
 
 
 def _too_large(most: int) -> RequestError:
     return RequestError(Status.TOO_LARGE, f"a body has at most {most} bytes here; --max-body allows more")
-
-
-def _refusal(error: RequestError, methods: tuple[str, ...]) -> Response:
-    headers = {}
-    if error.status.may_retry:
-        headers["retry-after"] = str(error.retry_s)
-    if error.status is Status.WRONG_METHOD:
-        headers["allow"] = ", ".join(methods)
-    if error.status is Status.UNAUTHENTICATED:
-        headers["www-authenticate"] = "Bearer"
-    return _json({"error": str(error)}, error.status.http, headers)

@@ -76,6 +76,17 @@ def test_a_body_in_parts_is_put_together(app: App) -> None:
     assert app.ask(INFER, *parts, {"type": "http.request", "body": b"", "more_body": False})[0] == 200
 
 
+@pytest.mark.parametrize("path", ["/v2/models/m", "/v2/models/m/versions/1", "/v2/models/m/ready"])
+def test_a_path_may_name_a_version(app: App, path: str) -> None:
+    assert app.ask(path, method="GET")[0] == 200
+
+
+@pytest.mark.parametrize("rest", ["/infer", "m/", "m/x", "m/versions", "m/versions//infer", "m/infer/", "m/infer\n"])
+def test_a_path_that_is_nearly_one_leads_nowhere(app: App, rest: str) -> None:
+    path = f"/v2/models/{rest}"
+    assert app.ask(path, *WHOLE) == (404, {"error": f"there is nothing at {path}"})
+
+
 def test_nothing_is_ready_before_it_is_loaded() -> None:
     app = App(Limits(), Gated())
     for path in ("/v2/health/ready", "/v2/models/m/ready"):
