@@ -26,7 +26,7 @@ from typing import Any
 
 import grpc
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, save
 
 from benchmarks import competitors, results_file
 from intarsia.config import RunSettings, Spin
@@ -59,8 +59,8 @@ class Effort:
     seconds: float
 
 
-def write_model(path: Path, layers: int = LAYERS) -> None:
-    """Write an artifact of some layers of equal width."""
+def write_model(path: Path, layers: int = LAYERS, *, onnx: Path | None = None) -> None:
+    """Write an artifact of some layers of equal width, and the model itself, where a file is named."""
     rng = np.random.default_rng(0)
     nodes, weights, before = [], [], "x"
     for layer in range(layers):
@@ -77,6 +77,8 @@ def write_model(path: Path, layers: int = LAYERS) -> None:
         helper.make_graph(nodes, "layers", ends[:1], ends[1:], weights), opset_imports=[helper.make_opsetid("", 21)]
     )
     model.ir_version = 10
+    if onnx is not None:
+        save(model, onnx)
     graph = load_model(model)
     part = Partition(target=Target(ENGINE), nodes=tuple(node.id for node in graph.nodes))
     write_artifact(path, graph, build(graph, plan_of(graph, [part], RunSettings(threads=1, spin=Spin.NEVER))))

@@ -11,7 +11,7 @@ COMPILING = frozenset(
     {"click", "filelock", "google", "jinja2", "onnx", "onnx_ir", "psutil", "pydantic", "rich", "yaml"}
 )
 """What the extra ``compile`` installs, as it is imported."""
-SERVING = frozenset({"google", "grpc", "httptools", "prometheus_client", "uvicorn", "uvloop"})
+SERVING = frozenset({"google", "grpc", "httptools", "orjson", "prometheus_client", "uvicorn", "uvloop"})
 """What the extra ``serve`` installs, as it is imported."""
 
 

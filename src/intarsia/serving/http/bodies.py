@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import orjson
 
-from intarsia.json_types import parsed
 from intarsia.serving.metadata import ModelMetadata, TensorMetadata
 from intarsia.serving.statuses import bad
 from intarsia.serving.tensors.binary_data import from_binary, to_binary
@@ -77,7 +76,7 @@ def encode(metadata: ModelMetadata, wanted: Wanted, results: Mapping[str, np.nda
     answer: dict[str, Any] = {"model_name": metadata.name, "model_version": metadata.version, "outputs": rows}
     if wanted.id is not None:
         answer["id"] = wanted.id
-    header = json.dumps(answer, separators=(",", ":"), allow_nan=False).encode()
+    header = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
     return (b"".join((header, *tensors)), len(header)) if tensors else (header, None)
 
 
@@ -91,8 +90,8 @@ def _length(text: str, most: int) -> int:
 
 def _object(content: bytes) -> dict[str, Any]:
     try:
-        request = parsed(content)
-    except ValueError as error:
+        request = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
         raise bad(f"the body is not JSON: {error}") from None
     if not isinstance(request, dict):
         raise bad("the body is not an object of JSON")

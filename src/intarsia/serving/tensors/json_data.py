@@ -48,8 +48,8 @@ def from_json(data: Any, datatype: str, shape: tuple[int, ...], where: str) -> n
         raise bad(f"{where}: a number is outside of the range of {datatype}") from None
 
 
-def to_json(array: np.ndarray, datatype: str, where: str) -> list[Any]:
-    """The elements of an array as a flat list.
+def to_json(array: np.ndarray, datatype: str, where: str) -> np.ndarray | list[str]:
+    """The elements of an array in a row: numbers as an array, texts as a list.
 
     Raises:
         RequestError: JSON has no form for one of them.
@@ -58,11 +58,10 @@ def to_json(array: np.ndarray, datatype: str, where: str) -> list[Any]:
         raise bad(f"{where}: {BF16} has no form in JSON; ask for it with binary_data")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise bad(f"{where}: an element is no finite number, which JSON has no form for; ask for it with binary_data")
-    found: list[Any] = array.ravel().tolist()
     if datatype != BYTES:
-        return found
+        return array.ravel()
     try:
-        return [each.decode() if isinstance(each, bytes) else str(each) for each in found]
+        return [each.decode() if isinstance(each, bytes) else str(each) for each in array.flat]
     except UnicodeDecodeError:
         raise bad(f"{where}: an element is not text in UTF-8; ask for it with binary_data") from None
 

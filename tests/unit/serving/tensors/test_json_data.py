@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ def test_numbers_come_back_flat_and_nested(datatype: str, data: Any) -> None:
     dtype = numpy_dtype(BY_DATATYPE[datatype])
     elements = arrays.from_dtype(dtype, allow_nan=False, allow_infinity=False)
     array = data.draw(arrays.arrays(dtype, SHAPES, elements=elements))
-    flat = json.loads(json.dumps(to_json(array, datatype, "y")))
+    flat = orjson.loads(orjson.dumps(to_json(array, datatype, "y"), option=orjson.OPT_SERIALIZE_NUMPY))
     for form in (flat, array.tolist() if array.ndim else flat):
         back = from_json(form, datatype, array.shape, "x")
         assert back.dtype == array.dtype
