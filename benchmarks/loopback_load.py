@@ -26,7 +26,7 @@ from intarsia.serving.grpc.messages import SERVICE, messages
 MODEL = "m"
 """What a served model is called."""
 JSON, BYTES, GRPC = "HTTP, JSON", "HTTP, bytes", "gRPC"
-_HEADER_LENGTH = "inference-header-content-length"
+HEADER_LENGTH = "inference-header-content-length"
 _WARM_UP = "500ms"
 _PATIENCE_S = 60.0
 _NONE_LOST = "0 failed, 0 errored, 0 timeout"
@@ -55,11 +55,12 @@ class Door:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What so many clients got in one turn."""
+    """What so many clients got in one turn, and how many cores they kept at work themselves."""
 
     per_second: float
     p50_ms: float
     p99_ms: float
+    cores_at_work: float
 
 
 def doors(x: np.ndarray, output: str) -> Mapping[str, Door]:
@@ -78,7 +79,7 @@ def doors(x: np.ndarray, output: str) -> Mapping[str, Door]:
         JSON: Door(path=path, headers={"content-type": "application/json"}, body=text, least_bytes=2 * x.size),
         BYTES: Door(
             path=path,
-            headers={"content-type": "application/octet-stream", _HEADER_LENGTH: str(len(head))},
+            headers={"content-type": "application/octet-stream", HEADER_LENGTH: str(len(head))},
             body=head + x.tobytes(),
             least_bytes=x.nbytes,
         ),
@@ -96,7 +97,7 @@ def answer_over_http(door: Door, address: str) -> np.ndarray:
     """What one request gets, asked with the standard library."""
     request = urllib.request.Request(f"http://{address}{door.path}", door.body, dict(door.headers))
     with urllib.request.urlopen(request) as response:
-        content, length = response.read(), response.headers[_HEADER_LENGTH]
+        content, length = response.read(), response.headers[HEADER_LENGTH]
     if length is not None:
         return np.frombuffer(content[int(length) :], np.float32)
     return np.array(json.loads(content)["outputs"][0]["data"], np.float32)
@@ -119,6 +120,7 @@ def turn(
     line = ["h2load", f"--clients={clients}", f"--duration={round(1e3 * seconds)}ms", f"--warm-up-time={_WARM_UP}"]
     line += [f"--data={body}", f"--log-file={log}", *([] if door.is_grpc else ["--h1"])]
     line += [f"--header={name}: {value}" for name, value in door.headers.items()]
+    before = os.times()
     done = subprocess.run(
         [*line, f"http://{address}{door.path}"],
         capture_output=True,
@@ -128,14 +130,17 @@ def turn(
     )
     if done.returncode:
         raise RuntimeError(f"h2load: {done.stderr or done.stdout}")
-    return read_turn(done.stdout, log.read_text(encoding="utf-8"), door, seconds)
+    after = os.times()
+    took_s = after.children_user + after.children_system - before.children_user - before.children_system
+    at_work = took_s / (after.elapsed - before.elapsed)
+    return read_turn(done.stdout, log.read_text(encoding="utf-8"), door, seconds, at_work)
 
 
 def _kept_to(cores: Collection[int]) -> Callable[[], None]:
     return partial(os.sched_setaffinity, 0, cores)
 
 
-def read_turn(told: str, log: str, door: Door, seconds: float) -> Turn:
+def read_turn(told: str, log: str, door: Door, seconds: float, cores_at_work: float) -> Turn:
     """What h2load said, and its line for each request: when it was sent, the status, and microseconds."""
     rows = [row for line in log.splitlines() if (row := line.split("\t"))[1] != _BEGUN_BEFORE]
     statuses = {status for _, status, _ in rows}
@@ -148,4 +153,9 @@ def read_turn(told: str, log: str, door: Door, seconds: float) -> Turn:
     ):
         raise RuntimeError(f"{door.path}: not every request was answered ({', '.join(sorted(statuses))}): {told}")
     took_ms = [int(us) / 1e3 for *_, us in rows]
-    return Turn(per_second=len(rows) / seconds, p50_ms=percentile(took_ms, 0.5), p99_ms=percentile(took_ms, 0.99))
+    return Turn(
+        per_second=len(rows) / seconds,
+        p50_ms=percentile(took_ms, 0.5),
+        p99_ms=percentile(took_ms, 0.99),
+        cores_at_work=cores_at_work,
+    )

@@ -3,8 +3,9 @@
 ``python -m benchmarks.serving`` builds a model of about a millisecond on one engine, serves it in a process of its own
 on loopback, and writes ``benchmarks/results/serving.json``. With one client, calls in the process, over HTTP (tensors
 as bytes, kept connection, the standard library's client) and over gRPC (raw tensors) take turns, so that what slows the
-machine slows all alike. With 16 clients, the requests per second of each are compared with the best that threads of one
-process get from so many loaded models.
+machine slows all alike. With 16 clients of h2load, the requests per second of each are compared with the best that
+threads of one process get from so many loaded models. The server and that process have the same cores, and the clients
+have others where there is more than one.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save
 
 from benchmarks import competitors, results_file
+from benchmarks.loopback_load import MODEL, Turn, doors, turn
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.worker.lock import machine_lock
 from intarsia.graph import load_model
@@ -36,15 +38,12 @@ from intarsia.partitioning import Partition
 from intarsia.runtime import Artifact, CompiledModel, attach_report, build, plan_of, write_artifact
 from intarsia.serving.grpc.messages import SERVICE, messages
 from intarsia.target import Target
-from intarsia.target.cores import thread_budget
 
 RESULTS = Path(__file__).parent / "results" / "serving.json"
 ENGINE = "onnxruntime"
 WIDTH, LAYERS, ROWS = 256, 24, 16
 """Of the model: it takes a millisecond on one thread of a server's processor."""
 CLIENTS = 16
-PROCESSES = 2
-"""That the clients are shared among, so that they are not each other's bottleneck."""
 IN_PROCESS = "in the process"
 Json = dict[str, Any]
 Ask = Callable[[], object]
@@ -98,7 +97,7 @@ def over_http(address: str, x: np.ndarray) -> Ask:
     headers = {"Inference-Header-Content-Length": str(len(head))}
 
     def ask() -> np.ndarray:
-        connection.request("POST", "/v2/models/m/infer", head + x.tobytes(), headers)
+        connection.request("POST", f"/v2/models/{MODEL}/infer", head + x.tobytes(), headers)
         response = connection.getresponse()
         content = response.read()
         if response.status != 200:
@@ -119,7 +118,7 @@ def over_grpc(address: str, x: np.ndarray) -> Ask:
     )
 
     def ask() -> np.ndarray:
-        request = kinds.ModelInferRequest(model_name="m", raw_input_contents=[x.tobytes()])
+        request = kinds.ModelInferRequest(model_name=MODEL, raw_input_contents=[x.tobytes()])
         request.inputs.add(name="x", datatype="FP32", shape=x.shape)
         return np.frombuffer(call(request).raw_output_contents[0], np.float32)
 
@@ -132,7 +131,7 @@ ASKED: Mapping[str, Callable[[str, np.ndarray], Ask]] = {"http": over_http, "grp
 @contextmanager
 def served(artifact: Path, instances: int, *options: str) -> Iterator[Mapping[str, str]]:
     """The addresses of a server by protocol; ``options`` are more of ``intarsia serve``."""
-    line = [sys.executable, "-m", "intarsia", "serve", f"m={artifact}", "--instances", str(instances), "--json"]
+    line = [sys.executable, "-m", "intarsia", "serve", f"{MODEL}={artifact}", "--instances", str(instances), "--json"]
     listening = ["--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]
     with subprocess.Popen(
         [*line, *listening, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -189,52 +188,62 @@ def per_second(work: Sequence[Ask], seconds: float) -> float:
     return sum(counts) / took
 
 
-def clients_per_second(name: str, address: str, seconds: float) -> float:
-    """Requests per second of all clients together, in processes of their own."""
-    line = [
-        sys.executable,
-        "-m",
-        "benchmarks.serving",
-        "--client",
-        name,
-        address,
-        str(CLIENTS // PROCESSES),
-        str(seconds),
-    ]
-    started = [subprocess.Popen(line, stdout=subprocess.PIPE, text=True) for _ in range(PROCESSES)]
-    return sum(float(process.communicate()[0]) for process in started)
+def divided(cores: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The cores for what answers, and those for the clients, a quarter of all; the same one where there is one."""
+    most = max(1, len(cores) // 4)
+    return tuple(cores[:-most] or cores), tuple(cores[-most:])
 
 
-def many_clients(artifact: Path, effort: Effort) -> Json:
-    """Requests per second of 16 clients, and of one process with as many threads as loaded models, by their number."""
-    x = feed()
+@contextmanager
+def kept_to(cores: Sequence[int]) -> Iterator[None]:
+    """Keep this thread, and the threads and processes that it starts, to these cores."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def many_clients(artifact: Path, effort: Effort, folder: Path) -> Json:
+    """Requests per second of 16 clients, and of one process with as many threads as loaded models, by their number.
+
+    Both have the same cores, and the clients have others: what they take themselves is told beside.
+    """
+    x, ways = feed(), doors(feed(), "y")
     found: dict[str, list[float]] = {}
-    with ExitStack() as stack:
-        best = thread_budget()
-        models = [stack.enter_context(CompiledModel(Artifact(artifact))) for _ in range(best)]
-        works = [[lambda model=model: model({"x": x.copy()}) for model in models[:n]] for n in range(1, best + 1)]
-        addresses = stack.enter_context(served(artifact, best))
+    clients: dict[str, list[Turn]] = {}
+    own, theirs = divided(sorted(os.sched_getaffinity(0)))
+    with kept_to(own), ExitStack() as stack:
+        models = [stack.enter_context(CompiledModel(Artifact(artifact))) for _ in own]
+        works = [[lambda model=model: model({"x": x.copy()}) for model in models[: n + 1]] for n in range(len(own))]
+        addresses = stack.enter_context(served(artifact, len(own)))
         for _ in range(max(3, effort.rounds // 10)):
             for work in works:
                 found.setdefault(f"{IN_PROCESS}, {len(work)}", []).append(per_second(work, effort.seconds))
-            for name in ASKED:
-                found.setdefault(name, []).append(clients_per_second(name, addresses[name], effort.seconds))
+            for name, door in ways.items():
+                address = addresses["grpc" if door.is_grpc else "http"]
+                clients.setdefault(name, []).append(turn(door, address, CLIENTS, effort.seconds, folder, theirs))
     rates = {name: float(np.median(each)) for name, each in found.items()}
-    most = max(rate for name, rate in rates.items() if name.startswith(IN_PROCESS))
-    return {"per_second": rates, "of_best_in_process": {name: rates[name] / most for name in ASKED}}
+    most = max(rates.values())
+    rates |= {name: float(np.median([each.per_second for each in turns])) for name, turns in clients.items()}
+    return {
+        "cores": {"answering": len(own), "clients": len(theirs), "shared": own == theirs},
+        "per_second": rates,
+        "of_best_in_process": {name: rates[name] / most for name in clients},
+        "p99_ms": {name: float(np.median([each.p99_ms for each in turns])) for name, turns in clients.items()},
+        "cores_of_clients_at_work": {
+            name: float(np.median([each.cores_at_work for each in turns])) for name, turns in clients.items()
+        },
+    }
 
 
 def main() -> None:
-    """Measure, write the figures and print them; or be a process of clients."""
+    """Measure, write the figures and print them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few calls, to see that it works")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="where the figures go")
-    parser.add_argument("--client", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.client:
-        name, address, number, seconds = given.client
-        print(per_second([ASKED[name](address, feed()) for _ in range(int(number))], float(seconds)))
-        return
     effort = Effort(rounds=3, calls=20, seconds=0.5) if given.quick else Effort(rounds=60, calls=50, seconds=4.0)
     before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder, machine_lock():
@@ -246,7 +255,7 @@ def main() -> None:
             "load_before": before,
             "one_client": one_client(artifact, effort),
             "clients": CLIENTS,
-            "many_clients": many_clients(artifact, effort),
+            "many_clients": many_clients(artifact, effort, Path(folder)),
         }
     results_file.store(given.results, results)
     print(json.dumps({name: results[name] for name in ("load_before", "one_client", "many_clients")}, indent=1))

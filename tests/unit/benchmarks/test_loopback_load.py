@@ -32,7 +32,7 @@ def test_each_door_asks_the_same() -> None:
 
 
 def test_a_turn_is_read() -> None:
-    turn = read_turn(TOLD.format(3 * X.nbytes), LOG, DOORS[BYTES], seconds=2.0)
+    turn = read_turn(TOLD.format(3 * X.nbytes), LOG, DOORS[BYTES], seconds=2.0, cores_at_work=0.5)
     assert (turn.per_second, turn.p50_ms, turn.p99_ms) == (1.5, 2.0, 3.0)
 
 
@@ -48,4 +48,4 @@ def test_a_turn_is_read() -> None:
 )
 def test_a_turn_that_lost_something_is_none(told: str, log: str) -> None:
     with pytest.raises(RuntimeError, match="not every request was answered"):
-        read_turn(told, log, DOORS[BYTES], seconds=2.0)
+        read_turn(told, log, DOORS[BYTES], seconds=2.0, cores_at_work=0.5)

@@ -9,7 +9,7 @@ from benchmarks.serving_beside import OWN, figures, rounds
 
 
 def turn(per_second: float) -> Turn:
-    return Turn(per_second=per_second, p50_ms=1e3 / per_second, p99_ms=2e3 / per_second)
+    return Turn(per_second=per_second, p50_ms=1e3 / per_second, p99_ms=2e3 / per_second, cores_at_work=0.1)
 
 
 def test_the_order_of_the_turns_changes_from_round_to_round() -> None:
