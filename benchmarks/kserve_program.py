@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 import kserve
+import numpy as np
 import onnxruntime as ort
 from kserve.protocol.infer_type import InferOutput, InferRequest, InferResponse
 from kserve.utils.utils import generate_uuid
@@ -46,7 +47,7 @@ class Direct(kserve.Model):  # type: ignore[misc]
 
     def predict(self, payload: InferRequest, *_: Any) -> InferResponse:
         """Run the model."""
-        arrays = self._session.run(None, {each.name: each.as_numpy() for each in payload.inputs})
+        arrays = self._session.run(None, {each.name: _array(each) for each in payload.inputs})
         outputs = []
         for value, array in zip(self._session.get_outputs(), arrays, strict=True):
             output = InferOutput(name=value.name, shape=list(array.shape), datatype=DATATYPES[value.type], data=array)
@@ -60,6 +61,15 @@ class Direct(kserve.Model):  # type: ignore[misc]
             use_binary_outputs=payload.use_binary_outputs,
             requested_outputs=payload.request_outputs,
         )
+
+
+def _array(tensor: Any) -> Any:
+    """What ONNX Runtime takes: kserve's texts are bytes."""
+    array = tensor.as_numpy()
+    if tensor.datatype != "BYTES":
+        return array
+    texts = [each.decode() if isinstance(each, bytes) else each for each in array.flat]
+    return np.array(texts, np.object_).reshape(array.shape)
 
 
 def _told(values: Any) -> list[dict[str, Any]]:

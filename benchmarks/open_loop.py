@@ -69,8 +69,8 @@ class OverHttp:
             self._connection.close()
             return CUT
         if response.status == 200:
-            return _judged(content[int(response.headers[HEADER_LENGTH]) :], self._right)
-        return _refusal(response.status == 503, str(response.status), response.headers.get("retry-after"))
+            return judged(content[int(response.headers[HEADER_LENGTH]) :], self._right)
+        return refusal(response.status == 503, str(response.status), response.headers.get("retry-after"))
 
 
 class OverGrpc:
@@ -89,8 +89,8 @@ class OverGrpc:
             if code is grpc.StatusCode.CANCELLED or "connect" in str(error.details()).lower():
                 return CUT
             is_full = code in (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE)
-            return _refusal(is_full, code.name, dict(error.trailing_metadata() or ()).get("retry-after"))
-        return _judged(answer.raw_output_contents[0], self._right)
+            return refusal(is_full, code.name, dict(error.trailing_metadata() or ()).get("retry-after"))
+        return judged(answer.raw_output_contents[0], self._right)
 
 
 def moments(per_second: float, seed: int) -> Iterator[float]:
@@ -132,13 +132,14 @@ def _repeat(asked: Asked, door: str, ask: Ask, due: Iterator[float], lock: threa
         )
 
 
-def _judged(content: bytes, right: Sequence[np.ndarray]) -> str:
+def judged(content: bytes, right: Sequence[np.ndarray]) -> str:
+    """What an answer is called, where one of these is right."""
     found = np.frombuffer(content, "<f4")
     fits = any(found.size == each.size and np.allclose(found, each.ravel(), rtol=1e-4, atol=1e-4) for each in right)
     return ANSWERED if fits else WRONG
 
 
-def _refusal(is_full: bool, code: str, retry_after: str | bytes | None) -> str:
+def refusal(is_full: bool, code: str, retry_after: str | bytes | None) -> str:
     """What a refusal is called: one that is none for being too much keeps its code."""
     if not is_full:
         return code

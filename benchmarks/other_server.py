@@ -20,9 +20,11 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from benchmarks.serving_tables import OTHER
+
 PACKAGES = ("kserve==0.21.0", "onnxruntime=={onnxruntime}")
 PROGRAM = Path(__file__).parent / "kserve_program.py"
-NAME = "kserve"
+NAME = OTHER
 _SHOWN = ("kserve", "onnxruntime", "uvicorn", "grpcio", "numpy")
 _PATIENCE_S = 120.0
 

@@ -34,11 +34,11 @@ from benchmarks import competitors, results_file
 from benchmarks.loopback_load import BYTES, GRPC, MODEL, Door, doors, turn
 from benchmarks.open_loop import ANSWERED, CUT, REFUSED, Ask, Asked, Outcome, OverGrpc, OverHttp, asking
 from benchmarks.serving import LAYERS, feed, write_model
+from benchmarks.serving_tables import OVERLOAD
 from intarsia.cost.timing.statistics import median, percentile
 from intarsia.cost.worker.lock import machine_lock
 from intarsia.runtime import Artifact, CompiledModel
 
-RESULTS = Path(__file__).parent / "results" / "overload.json"
 TIMES_AS_MUCH = 1.2
 LONGER = 4
 """Times as many layers as the model of `benchmarks.serving`, so that the clients' own work is small beside it."""
@@ -235,7 +235,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.overload", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0, help="of too much")
     parser.add_argument("--reloads", type=int, default=100, help="changes of the file")
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="where the figures go")
+    parser.add_argument("--results", type=Path, default=OVERLOAD, metavar="FILE", help="where the figures go")
     given = parser.parse_args()
     seconds = 60 * given.minutes
     effort = Effort(

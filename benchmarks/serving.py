@@ -31,6 +31,7 @@ from onnx import TensorProto, helper, numpy_helper, save
 
 from benchmarks import competitors, results_file
 from benchmarks.loopback_load import MODEL, Turn, doors, turn
+from benchmarks.serving_tables import SERVING
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.worker.lock import machine_lock
 from intarsia.graph import load_model
@@ -39,7 +40,6 @@ from intarsia.runtime import Artifact, CompiledModel, attach_report, build, plan
 from intarsia.serving.grpc.messages import SERVICE, messages
 from intarsia.target import Target
 
-RESULTS = Path(__file__).parent / "results" / "serving.json"
 ENGINE = "onnxruntime"
 WIDTH, LAYERS, ROWS = 256, 24, 16
 """Of the model: it takes a millisecond on one thread of a server's processor."""
@@ -242,7 +242,7 @@ def main() -> None:
     """Measure, write the figures and print them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few calls, to see that it works")
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="where the figures go")
+    parser.add_argument("--results", type=Path, default=SERVING, metavar="FILE", help="where the figures go")
     given = parser.parse_args()
     effort = Effort(rounds=3, calls=20, seconds=0.5) if given.quick else Effort(rounds=60, calls=50, seconds=4.0)
     before = os.getloadavg()[0]

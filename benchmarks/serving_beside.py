@@ -26,12 +26,11 @@ from benchmarks.loopback_load import MODEL, Door, Turn, answer_over_http, doors,
 from benchmarks.other_server import NAME, environment, other_server, versions
 from benchmarks.paired_benchmark import CONTROL, CONTROL_LIMIT
 from benchmarks.serving import feed, served, write_model
+from benchmarks.serving_tables import BESIDE, OWN
 from intarsia.cost.timing.statistics import median, median_interval, paired_ratios
 from intarsia.cost.worker.lock import machine_lock
 
-RESULTS = Path(__file__).parent / "results" / "serving_beside.json"
 CLIENTS = (1, 16)
-OWN = "intarsia"
 Json = dict[str, Any]
 
 
@@ -107,7 +106,7 @@ def main() -> None:
     """Measure, write the figures and print them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serving_beside", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one short turn of each, to see that it works")
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="where the figures go")
+    parser.add_argument("--results", type=Path, default=BESIDE, metavar="FILE", help="where the figures go")
     given = parser.parse_args()
     python = environment(version("onnxruntime"))
     before = os.getloadavg()[0]

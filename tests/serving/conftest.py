@@ -1,71 +1,56 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from onnx import TensorProto, helper
 
-from intarsia.config import RunSettings, Spin
-from intarsia.graph import load_model
-from intarsia.partitioning import Partition
-from intarsia.runtime import attach_report, build, plan_of, write_artifact
-from intarsia.serving.tensors.datatypes import BY_DATATYPE
-from intarsia.target import Target
+from intarsia.serving.tensors.datatypes import BF16
 from tests.artifacts import written
-from tests.serving.process import Calls, Running, Web, serving
-from tests.unit.graph.models import info, model
+from tests.serving.models import DATATYPES, FP16, identities, on_reference
+from tests.serving.process import Addresses, Calls, Running, Web, serving
 
-ONNX_TYPES = {
-    "float16": TensorProto.FLOAT16,
-    "float32": TensorProto.FLOAT,
-    "float64": TensorProto.DOUBLE,
-    "bfloat16": TensorProto.BFLOAT16,
-    "bool": TensorProto.BOOL,
-    "string": TensorProto.STRING,
-    **{name.lower(): getattr(TensorProto, name) for name in ("INT8", "INT16", "INT32", "INT64")},
-    **{name.lower(): getattr(TensorProto, name) for name in ("UINT8", "UINT16", "UINT32", "UINT64")},
-}
-
-
-def identities(path: Path) -> Path:
-    """A model on the reference that gives back one tensor of each datatype: ``FP32`` as ``out_FP32``."""
-    kinds = {datatype: ONNX_TYPES[dtype] for datatype, dtype in BY_DATATYPE.items()}
-    nodes = [helper.make_node("Identity", [name], [f"out_{name}"]) for name in kinds]
-    inputs = [info(name, (2, 2), kind) for name, kind in kinds.items()]
-    outputs = [info(f"out_{name}", (2, 2), kind) for name, kind in kinds.items()]
-    graph = load_model(model(nodes, inputs, outputs))
-    part = Partition(target=Target("reference"), nodes=tuple(node.id for node in graph.nodes))
-    write_artifact(path, graph, build(graph, plan_of(graph, [part], RunSettings(threads=1, spin=Spin.NEVER))))
-    attach_report(path, {})
-    return path
+ELSEWHERE = "PROTOCOL_SERVED_AT"
+"""Where another server listens, ``HTTP,GRPC``, that the tests of the protocol are to ask: `tests.serving.beside`."""
 
 
 @pytest.fixture(scope="session")
 def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with ``net.intarsia``, two layers, and ``types.intarsia``, one tensor of each datatype."""
+    """A folder with ``net.intarsia``, two layers, and ``types``, ``fp16`` and ``bf16``, identities."""
     folder = tmp_path_factory.mktemp("served")
     written(folder / "net.intarsia")
-    identities(folder / "types.intarsia")
+    on_reference(folder / "types.intarsia", identities(DATATYPES))
+    for datatype in (FP16, BF16):
+        on_reference(folder / f"{datatype.lower()}.intarsia", identities([datatype]))
     return folder
 
 
 @pytest.fixture(scope="session")
 def running(artifacts: Path) -> Iterator[Running]:
-    """One server for all tests that end no server; ``net`` may have no body above 2 MiB."""
-    with serving(
-        str(artifacts / "net.intarsia"), f"types={artifacts / 'types.intarsia'}", "--max-body", "2MiB"
-    ) as found:
+    """One server for all tests that end no server; no body may have more than 2 MiB."""
+    files = [str(artifacts / f"{name}.intarsia") for name in ("net", "types", "fp16", "bf16")]
+    with serving(*files, "--max-body", "2MiB") as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def addresses(request: pytest.FixtureRequest) -> Addresses:
+    """Of our server, or of another one that the environment names."""
+    elsewhere = os.environ.get(ELSEWHERE)
+    if elsewhere is None:
+        running: Running = request.getfixturevalue("running")
+        return Addresses(running.http, running.grpc)
+    return Addresses(*elsewhere.split(","))
+
+
+@pytest.fixture
+def web(addresses: Addresses) -> Iterator[Web]:
+    with Web(addresses.http, again=True) as found:
         yield found
 
 
 @pytest.fixture
-def web(running: Running) -> Iterator[Web]:
-    with Web(running.http) as found:
-        yield found
-
-
-@pytest.fixture
-def calls(running: Running) -> Iterator[Calls]:
-    with Calls(running.grpc) as found:
+def calls(addresses: Addresses) -> Iterator[Calls]:
+    with Calls(addresses.grpc) as found:
         yield found

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import grpc
 import numpy as np
@@ -20,6 +20,8 @@ import numpy as np
 from intarsia.serving.grpc.messages import SERVICE, messages
 
 PATIENCE_S = 120.0
+JSON = {"Content-Type": "application/json"}
+"""There are servers that read no body without it."""
 ROOT = Path(__file__).parents[2]
 
 
@@ -39,10 +41,21 @@ class Reply:
 class Web:
     """Asks over HTTP, on one connection that is made anew where it was ended."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, again: bool = False) -> None:
+        """Ask there; ``again``: once more, where the server had ended the connection without saying so."""
         self._connection = http.client.HTTPConnection(address, timeout=PATIENCE_S)
+        self._again = again
 
     def ask(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Reply:
+        try:
+            return self._ask(method, path, body, headers)
+        except ConnectionError:
+            if not self._again:
+                raise
+            self.close()
+            return self._ask(method, path, body, headers)
+
+    def _ask(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str] | None) -> Reply:
         self._connection.request(method, path, body, dict(headers or {}))
         response = self._connection.getresponse()
         return Reply(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
@@ -52,7 +65,7 @@ class Web:
 
     def infer(self, model: str, body: Any, headers: Mapping[str, str] | None = None) -> Reply:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return self.ask("POST", f"/v2/models/{model}/infer", content, headers)
+        return self.ask("POST", f"/v2/models/{model}/infer", content, JSON if headers is None else headers)
 
     def close(self) -> None:
         self._connection.close()
@@ -88,6 +101,13 @@ class Calls:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class Addresses(NamedTuple):
+    """Where a server listens."""
+
+    http: str
+    grpc: str
 
 
 @dataclass

@@ -13,7 +13,7 @@ from tests.serving.process import Running
 
 PROGRAM = Path(__file__).parent / "triton_client.py"
 TIMES = {"http": 1, "http as JSON": 1, "http.aio": 8, "grpc": 1}
-DATATYPES = 13
+DATATYPES = 12
 
 
 @pytest.mark.large

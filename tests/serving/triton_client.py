@@ -17,7 +17,6 @@ import tritonclient.http.aio
 
 TENSORS: dict[str, Any] = {
     "FP32": np.array([[1.5, -2], [0, 3e38]], np.float32),
-    "FP16": np.array([[1.5, -2], [0, 65504]], np.float16),
     "INT64": np.array([[1, -2], [0, 2**62]], np.int64),
     "BOOL": np.array([[True, False], [False, True]]),
     "BYTES": np.array([[b"a", b""], ["ä".encode(), b"long " * 50]], np.object_),
@@ -27,17 +26,27 @@ ALSO = {
     "UINT8": np.uint8, "UINT16": np.uint16, "UINT32": np.uint32, "UINT64": np.uint64,
 }  # fmt: skip
 ALL = TENSORS | {name: np.array([[0, 1], [2, 3]], dtype) for name, dtype in ALSO.items()}
-BF16 = np.array([[1, 2], [3, 4]], ml_dtypes.bfloat16)
+HALVES = {
+    "FP16": np.array([[1.5, -2], [0, 65504]], np.float16),
+    "BF16": np.array([[1, 2], [3, 4]], ml_dtypes.bfloat16),
+}
+"""They have models of their own, and no form in the JSON of these clients."""
 
 
 def inputs(module: Any, **form: bool) -> list[Any]:
     made = []
     for name, array in ALL.items():
         made.append(module.InferInput(name, [2, 2], name))
-        made[-1].set_data_from_numpy(array, **(form if name != "FP16" else {}))
-    made.append(module.InferInput("BF16", [2, 2], "BF16"))
-    made[-1].set_data_from_numpy(BF16)
+        made[-1].set_data_from_numpy(array, **form)
     return made
+
+
+def halves(client: Any, module: Any) -> None:
+    for name, array in HALVES.items():
+        made = module.InferInput(name, [2, 2], name)
+        made.set_data_from_numpy(array)
+        found = client.infer(name.lower(), [made]).as_numpy(f"out_{name}")
+        assert found.astype(float).tolist() == array.astype(float).tolist(), (name, found)
 
 
 def outputs(module: Any, **form: bool) -> list[Any]:
@@ -73,6 +82,7 @@ def by_http(address: str) -> None:
         "http as JSON",
         client.infer("types", inputs(module, binary_data=False), outputs=outputs(module, binary_data=False)),
     )
+    halves(client, module)
     refusal = "none"
     try:
         client.infer("nothing", inputs(module))
@@ -98,6 +108,7 @@ def by_grpc(address: str) -> None:
     about(client)
     module = tritonclient.grpc
     tell("grpc", client.infer("types", inputs(module), request_id="7", outputs=outputs(module)))
+    halves(client, module)
     refusal = "none"
     try:
         client.infer("nothing", inputs(module))

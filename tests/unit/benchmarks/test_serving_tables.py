@@ -1,0 +1,67 @@
+"""What the page of serving shows of the figures."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from benchmarks import serving_tables as tables
+
+INTERVAL = {"median": 4.0, "low": 3.5, "high": 4.5}
+
+
+def test_the_overhead_stands_beside_the_call_in_the_process() -> None:
+    ms = {
+        "http": {"p50": 1.25, "p99": 2.0},
+        "grpc": {"p50": 1.4, "p99": 3.0},
+        "in the process": {"p50": 1.0, "p99": 1.5},
+    }
+    rates = {"in the process, 1": 900.0, "in the process, 2": 1000.0, "HTTP, JSON": 400.0, "HTTP, bytes": 950.0}
+    found = {
+        "one_client": {"ms": ms, "p50_overhead_ms": {"http": 0.25}},
+        "many_clients": {"per_second": rates, "of_best_in_process": {"HTTP, JSON": 0.4, "HTTP, bytes": 0.95}},
+    }
+    assert list(tables.overhead(found))[1:] == [
+        ("calls in the process", "1.00", "1.50", "1000", "1.00"),
+        ("HTTP, JSON", "-", "-", "400", "0.40"),
+        ("HTTP, bytes", "1.25", "2.00", "950", "0.95"),
+    ]
+
+
+def test_two_servers_stand_side_by_side() -> None:
+    rates = {"intarsia": INTERVAL | {"median": 400.0}, "kserve": INTERVAL | {"median": 100.0}}
+    each = {"per_second": rates, "p99_ms": {"intarsia": 5.0, "kserve": 20.0}, "times_as_many": INTERVAL, "void": True}
+    assert list(tables.beside({"doors": {"gRPC": {"16": each}}}))[1:] == [
+        ("gRPC", "16", "400", "100", "4.00 (3.50 to 4.50) (void)", "5.0 ms", "20.0 ms")
+    ]
+
+
+def test_too_much_is_told_in_sentences() -> None:
+    found: dict[str, Any] = {
+        "capacity_per_second": {"both": 100.0},
+        "overload": {
+            "seconds": 600.0,
+            "asked_per_second": 120.0,
+            "ends": {"HTTP, bytes": {"answered": 30, "refused": 5}, "gRPC": {"answered": 20, "refused": 7}},
+            "answered_ms": {"p99": 250.0},
+            "limit_ms": 1000.0,
+            "growth": 0.012,
+        },
+        "sigterm": {"admitted_and_answered": 9, "answers_that_came": 9},
+        "reloads": {"times": 100, "ends": {"HTTP, bytes": {"answered": 40}, "gRPC": {"answered": 41}}},
+    }
+    told = tables.overload(found).replace("\n", " ")
+    assert told.startswith("10 minutes of 120 requests a second, where 100 are answered: 50 were answered,")
+    assert "and 12 refused," in told
+    assert "Memory changed by +1.2 %" in told
+    assert told.endswith("100 changes of the file under load lost none of 81 requests.")
+
+
+def test_what_the_other_server_does_otherwise_has_words() -> None:
+    recorded = json.loads(tables.PROTOCOL.read_text(encoding="utf-8"))
+    failed = {name for name, each in recorded["tests"].items() if each["failed"]}
+    assert failed == set(tables.OTHERS_WAYS)
+    rows = list(tables.protocol(recorded))
+    assert len(rows) == len(failed) + 1
+    assert all(re.fullmatch(r"\d+ of \d+", count) for _, count, _ in rows[1:])
