@@ -31,7 +31,7 @@ from onnx import TensorProto, helper, numpy_helper, save
 
 from benchmarks import competitors, results_file
 from benchmarks.loopback_load import MODEL, Turn, doors, turn
-from benchmarks.serving_tables import SERVING
+from benchmarks.serving_tables import IN_PROCESS, SERVING
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.worker.lock import machine_lock
 from intarsia.graph import load_model
@@ -44,7 +44,6 @@ ENGINE = "onnxruntime"
 WIDTH, LAYERS, ROWS = 256, 24, 16
 """Of the model: it takes a millisecond on one thread of a server's processor."""
 CLIENTS = 16
-IN_PROCESS = "in the process"
 Json = dict[str, Any]
 Ask = Callable[[], object]
 

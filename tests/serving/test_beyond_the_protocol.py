@@ -59,7 +59,8 @@ def test_answers_say_what_they_are(web: Web) -> None:
 
 
 def test_a_bad_request_is_400(web: Web) -> None:
-    for body in (b"{", {"inputs": []}, {"inputs": [row(data=[1.0])]}):
+    bodies: tuple[Any, ...] = (b"{", {"inputs": []}, {"inputs": [row(data=[1.0])]})
+    for body in bodies:
         refused(web.infer("net", body), 400)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from benchmarks.loopback_load import Turn
 from benchmarks.other_server import NAME
 from benchmarks.paired_benchmark import CONTROL
-from benchmarks.serving_beside import OWN, figures, rounds
+from benchmarks.serving_beside import figures, rounds
+from benchmarks.serving_tables import OWN
 
 
 def turn(per_second: float) -> Turn:
