@@ -31,7 +31,8 @@ Leaves are raised, branches are caught. Each class carries the exit code that th
     │   ├── WorkerUnreachableError          no way leads to it, or the way was lost
     │   ├── WorkerDiedError                 its process ended in the middle of the work
     │   ├── WorkerTimeoutError              it is there, and does not answer in time
-    │   └── WorkerShutdownError             it was told to end
+    │   ├── WorkerShutdownError             it was told to end
+    │   └── MachineDiedError                a node of a cluster ended with a request in hand
     └── MismatchError               5   a result that differs from the reference
 
 Beside it stands `Interrupted` (130), a ``KeyboardInterrupt``: whoever catches errors does not mean to catch it.
@@ -211,6 +212,10 @@ class WorkerTimeoutError(RemoteError, TimeoutError):
 
 class WorkerShutdownError(RemoteError, BrokenPipeError):
     """A worker was told to end, and says so."""
+
+
+class MachineDiedError(RemoteError, ChildProcessError):
+    """A machine that is a node of a Ray cluster ended before it answered; nobody knows how far the request came."""
 
 
 class MismatchError(IntarsiaError, ArithmeticError):

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import socket
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -31,10 +32,13 @@ from intarsia.cost.worker.neighbours import Neighbours
 from intarsia.errors import IntarsiaError, Interrupted
 from intarsia.graph import load_model
 from intarsia.partitioning import Partition
+from intarsia.remote.actors.node_place import NodePlace
 from intarsia.remote.client import Worker
 from intarsia.remote.listening import Listener, Listening
 from intarsia.remote.place import WorkerPlace
+from intarsia.remote.verbs import load_on
 from intarsia.runtime import attach_report, build, plan_of, write_artifact
+from tests.fake_ray import FakeRay, RayActorError
 from tests.unit.graph.models import model, two_layers
 
 INSIST = 'intarsia.compile("model.onnx", target="faulty -mode={}")'
@@ -69,6 +73,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "WorkerDiedError": "a_killed_worker.devices()",
         "WorkerTimeoutError": 'intarsia.compile("model.onnx", on(a_silent_door))',
         "WorkerShutdownError": "an_ending_worker.devices()",
+        "MachineDiedError": "a_model_on_a_node_that_dies(x=np.zeros((4, 32), np.float32))",
         "MismatchError": 'intarsia.compile("model.onnx", target="faulty -mode=wrong", strict=True)',
         "Interrupted": 'intarsia.compile("model.onnx", progress=press_ctrl_c)',
     }
@@ -93,7 +98,7 @@ def raised() -> dict[str, dict[str, Any]]:
         closed = intarsia.load("model.intarsia")
         closed.close()
         names = {"intarsia": intarsia, "np": np, "model": compiled, "closed": closed, "press_ctrl_c": _press_ctrl_c}
-        names |= workers
+        names |= workers | {"a_model_on_a_node_that_dies": _on_a_dying_node()}
         found = {name: _raised(line, names) for name, line in EXAMPLES.items() if name not in (ABSENT, SLOW)}
         with patch.object(measure, "PATIENCE", SHORT), patch.object(Neighbours, "were_busy", lambda _: False):
             found[SLOW] = _raised(EXAMPLES[SLOW], names)
@@ -137,6 +142,15 @@ def _workers() -> Iterator[dict[str, Any]]:
         door = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         found |= {"a_worker": there.address, "an_old_worker": old.address, "no_worker": killed.address}
         yield found | {"a_silent_door": f"127.0.0.1:{door.getsockname()[1]}", "on": _on}
+
+
+def _on_a_dying_node() -> Any:
+    """A model that was loaded on a node of a cluster, of which nothing but Ray itself is played."""
+    ray = FakeRay("server")
+    with patch.dict(sys.modules, {"ray": ray}):
+        loaded = load_on(NodePlace(label=("machine", "server"), machine="server"), Path("model.intarsia"))
+    ray.actors[-1].fails = [RayActorError("killed")]
+    return loaded
 
 
 def _on(address: object, token: str = "right") -> dict[str, Any]:

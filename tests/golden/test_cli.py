@@ -19,6 +19,7 @@ COMMANDS = {
     "compile-help": "intarsia compile --help",
     "run-help": "intarsia run --help",
     "serve-help": "intarsia serve --help",
+    "deploy-help": "intarsia deploy --help",
     "compare-help": "intarsia compare --help",
     "explain-help": "intarsia explain --help",
     "targets-help": "intarsia targets --help",

@@ -143,9 +143,9 @@ class Running:
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[Running]:
+def serving(*arguments: str, verb: str = "serve") -> Iterator[Running]:
     """A server on free ports, once its models are ready; ended at the end, if it was not before."""
-    line = [sys.executable, "-m", "intarsia", "serve", *arguments, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]
+    line = [sys.executable, "-m", "intarsia", verb, *arguments, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]
     process = subprocess.Popen(
         line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
     )

@@ -83,6 +83,7 @@ FOREIGN = {
     Path("interop/torch_compile.py"): "torch",
     Path("interop/torch_export.py"): "torch",
     Path("onnxruntime/quantization.py"): "onnxruntime",
+    Path("remote/actors/cluster.py"): "ray",
     Path("remote/link.py"): "grpc",
     Path("remote/listening.py"): "grpc",
     Path("remote/service.py"): "grpc",
@@ -338,7 +339,7 @@ def test_every_engine_is_registered_and_has_an_extra() -> None:
     assert {name: type(registry.get(name)).__name__ for name in written} == written
     assert set(PROJECT["optional-dependencies"]) == {
         *(name for name in written if registry.get(name).extra), "compile", "cpu", "torch-compile", "all", "bench",
-        "dev", "docs", "postgres", "remote", "serve", "sign",
+        "dev", "docs", "postgres", "ray", "remote", "serve", "sign",
     }  # fmt: skip
 
 

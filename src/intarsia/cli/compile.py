@@ -78,16 +78,16 @@ def _compiled(
     progress: Watcher,
     options: CompileOptions,
 ) -> CompiledModel:
-    """The model, compiled here, or by the worker that ``--on`` or the runtime names."""
-    from intarsia.config.drives import is_worker
+    """The model, compiled here, or on the machine that ``--on`` or the runtime names."""
+    from intarsia.config.drives import is_elsewhere
 
-    named = target if target is not None and is_worker(target.runtime) else None
+    named = target if target is not None and is_elsewhere(target.runtime) else None
     if place is None and named is None:
         from intarsia.driver import compile
 
         return compile(model, target, progress=progress, began=began(), **options)
     if place is not None and named is not None:
-        raise click.UsageError(f"--on names a worker, and so does the runtime {str(named.runtime)!r}; leave one out")
+        raise click.UsageError(f"--on names a machine, and so does the runtime {str(named.runtime)!r}; leave one out")
     from intarsia.remote import verbs
 
     if place is not None:

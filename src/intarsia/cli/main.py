@@ -20,6 +20,7 @@ from intarsia.cli.compile import compile_
 from intarsia.cli.completion import completion
 from intarsia.cli.config import config
 from intarsia.cli.console import Began, Stopped, echo, print_json, print_remark
+from intarsia.cli.deploy import deploy
 from intarsia.cli.devices import devices
 from intarsia.cli.doctor import doctor
 from intarsia.cli.explain import explain
@@ -41,7 +42,7 @@ from intarsia.version import __version__
 UNEXPECTED = 1
 GROUPS = {
     "A model": ("compile", "compare", "tune"),
-    "An artifact": ("run", "serve", "bench", "verify", "explain", "report", "export", "sign", "keygen"),
+    "An artifact": ("run", "serve", "deploy", "bench", "verify", "explain", "report", "export", "sign", "keygen"),
     "This machine": ("devices", "doctor", "targets", "config", "worker"),
 }
 """What the verbs are about, as ``--help`` lists them; any other comes last."""
@@ -93,7 +94,7 @@ def cli(context: click.Context) -> None:
 
 for _verb in (
     *(compile_, compare, tune),
-    *(run, serve, bench, verify, explain, report, export, sign, keygen),
+    *(run, serve, deploy, bench, verify, explain, report, export, sign, keygen),
     *(devices, doctor, targets, config, worker, completion),
 ):
     cli.add_command(_verb)

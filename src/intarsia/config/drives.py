@@ -40,15 +40,31 @@ _RPC = (
         unit="s",
     ),
 )
+_RAY = (
+    text("address", "where the cluster listens, as HOST:PORT; the one that this machine is a node of if left out"),
+    text("label", "the label, as KEY=VALUE, that one node of the cluster has"),
+    text("resource", "the resource that one node of the cluster has"),
+    Option(
+        name="timeout",
+        type=Float(),
+        meaning="how long an answer may take, or a process that is started again; 30 if left out",
+        unit="s",
+    ),
+)
 REMOTE: Final = "rpc"
 """The runtime of a worker: of one that listens somewhere, or without an address of processes on this machine."""
+CLUSTER: Final = "ray"
+"""The runtime of a node of a Ray cluster."""
 _LONGEST_S: Final = 86400.0
 
 
-def _faults_of_rpc(options: Options) -> Iterator[tuple[str, str]]:
-    seconds = options.get("timeout", 1.0)
-    if not 0 < seconds <= _LONGEST_S:
+def _faults_of_timeout(options: Options) -> Iterator[tuple[str, str]]:
+    if not 0 < options.get("timeout", 1.0) <= _LONGEST_S:
         yield "timeout", f"give seconds above 0, up to {_LONGEST_S:.0f}, which is a day"
+
+
+def _faults_of_rpc(options: Options) -> Iterator[tuple[str, str]]:
+    yield from _faults_of_timeout(options)
     if "address" not in options:
         for name in ("token-file", "tls-ca", "timeout"):
             if name in options:
@@ -57,6 +73,17 @@ def _faults_of_rpc(options: Options) -> Iterator[tuple[str, str]]:
 
 def _kind(name: str, meaning: str, options: tuple[Option, ...] = (), check: Check = find_no_fault) -> tuple[str, Kind]:
     return name, Kind(name=name, meaning=meaning, options=schema(options), check=check)
+
+
+def _faults_of_ray(options: Options) -> Iterator[tuple[str, str]]:
+    yield from _faults_of_timeout(options)
+    if "://" in options.get("address", ""):
+        yield "address", "give HOST:PORT of the cluster; this machine must be a node of it"
+    if "label" in options and "resource" in options:
+        yield "label", "one of label and resource says which node it is; leave one out"
+    key, divided, value = options.get("label", "key=value").partition("=")
+    if not (key and divided and value):
+        yield "label", "write KEY=VALUE, as in 'ray start --labels=KEY=VALUE'"
 
 
 EXECUTORS: Registry[Kind] = Registry(
@@ -80,6 +107,7 @@ RUNTIMES: Registry[Kind] = Registry(
             _kind("cpp", "a C++ process with an operating system", _SYSTEM_LIB),
             _kind("crt", "bare-metal C, without an operating system", _SYSTEM_LIB),
             _kind(REMOTE, "a worker on another machine", _RPC, _faults_of_rpc),
+            _kind(CLUSTER, "a node of a Ray cluster", _RAY, _faults_of_ray),
         )
     ),
 )
@@ -155,9 +183,9 @@ class Runtime(Drive):
     __slots__ = ()
 
 
-def is_worker(runtime: Runtime) -> bool:
-    """Whether it is a worker that listens somewhere."""
-    return runtime.kind.name == REMOTE and "address" in runtime.options
+def is_elsewhere(runtime: Runtime) -> bool:
+    """Whether it is a machine that is reached over a link: where a worker listens, or a node of a cluster."""
+    return runtime.kind.name == CLUSTER or (runtime.kind.name == REMOTE and "address" in runtime.options)
 
 
 def elsewhere(kinds: Mapping[str, Kind], others: Mapping[str, Mapping[str, Kind]]) -> Mapping[str, str]:

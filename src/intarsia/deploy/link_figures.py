@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from intarsia.cost.timing.statistics import median
-from intarsia.remote.client import Worker
+from intarsia.remote.reach import Reached
 
 _SMALL: Final = 64
 _PINGS: Final = 15
@@ -31,7 +31,7 @@ class LinkFigures:
     bytes_per_s: float
 
 
-def measured(worker: Worker) -> LinkFigures:
+def measured(worker: Reached) -> LinkFigures:
     """The figures of the link to a worker, in at most a few seconds.
 
     The bytes are random, so that nothing between here and there makes fewer of them.
@@ -50,7 +50,7 @@ def measured(worker: Worker) -> LinkFigures:
     return LinkFigures(round_trip_s=round_trip_s, bytes_per_s=moved / max(1e-6, median(times) - round_trip_s))
 
 
-def _echo_s(worker: Worker, size: int) -> float:
+def _echo_s(worker: Reached, size: int) -> float:
     content = os.urandom(size)
     start = time.perf_counter()
     worker.echo(content)

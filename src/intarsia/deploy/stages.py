@@ -16,7 +16,7 @@ from intarsia.runtime.executors.feeds import check_feeds
 from intarsia.runtime.executors.stream import Stream, checked_request, requests_of
 
 Values = Mapping[str, np.ndarray]
-_AT_ONE_TIME: Final = 2
+AT_ONE_TIME: Final = 2
 """Requests that one stage has in hand: while one is computed, another one is sent."""
 
 
@@ -66,7 +66,7 @@ class StageRunner:
         """Run once for each request; machines work on different requests at one time."""
         with ExitStack() as undo:
             pools = [
-                undo.enter_context(ThreadPoolExecutor(_AT_ONE_TIME, f"stage on {stage.machine}"))
+                undo.enter_context(ThreadPoolExecutor(AT_ONE_TIME, f"stage on {stage.machine}"))
                 for stage in self._stages
             ]
             requests: Iterator[Values] = requests_of(feeds)
@@ -83,7 +83,7 @@ class StageRunner:
             self._pass_on(pools, 0, values, result)
             return result
 
-        return Stream(submit, requests, _AT_ONE_TIME * len(self._stages), opened.close)
+        return Stream(submit, requests, AT_ONE_TIME * len(self._stages), opened.close)
 
     def close(self) -> None:
         """Free all stages."""

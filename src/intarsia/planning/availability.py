@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig
-from intarsia.config.drives import REMOTE, Runtime
+from intarsia.config.drives import CLUSTER, REMOTE, Runtime, is_elsewhere
 from intarsia.devices import DevicePlan, serves
 from intarsia.partitioning import Partitioning, PlanFile
 from intarsia.planning.engine_set import (
@@ -39,7 +39,7 @@ RUNTIMES = ("python", NATIVE)
 """Those that are built for here, beside `BARE`."""
 BARE = "crt"
 """The runtime of what that executor writes."""
-RUNNING = (*EXECUTORS, AHEAD, *RUNTIMES, BARE, REMOTE)
+RUNNING = (*EXECUTORS, AHEAD, *RUNTIMES, BARE, REMOTE, CLUSTER)
 """Every executor and runtime that there is a stage for."""
 _LINKED = "link-params"
 """The option of executors that only code obeys."""
@@ -134,17 +134,17 @@ def _missing_in_process(config: CompilationConfig) -> Iterator[str]:
 def _missing_runtime(runtime: Runtime) -> Iterator[str]:
     if runtime.kind.name == BARE:
         yield f"only the executor {AHEAD} builds for the runtime {str(runtime)!r}; state it"
-    elif runtime.kind.name == REMOTE:
+    elif runtime.kind.name in (REMOTE, CLUSTER):
         yield from _missing_far(runtime)
     elif runtime.kind.name not in RUNTIMES:
         yield f"no stage builds for the runtime {str(runtime)!r} yet; {', '.join((*RUNTIMES, BARE))} run"
 
 
 def _missing_far(runtime: Runtime) -> Iterator[str]:
-    """Why a worker does not do: one that listens somewhere gets whole models, before anything is planned here."""
-    if "address" in runtime.options:
+    """Why a machine elsewhere does not do: it gets whole models, before anything is planned here."""
+    if is_elsewhere(runtime):
         yield (
-            f"the runtime {str(runtime)!r} is a worker elsewhere, which compiles a model as a whole: state it in the "
+            f"the runtime {str(runtime)!r} is a machine elsewhere, which compiles a model as a whole: state it in the "
             "target of intarsia.compile or intarsia compile, and nowhere else"
         )
     else:

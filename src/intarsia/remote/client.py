@@ -6,17 +6,14 @@ import logging
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from intarsia import json_types
-from intarsia.cost.worker.progress import Progress, Watcher
+from intarsia.cost.worker.progress import Watcher
 from intarsia.errors import IntarsiaError, WorkerDiedError, WorkerVersionError
 from intarsia.files import replacing
-from intarsia.json_types import Fault, Field
 from intarsia.remote.arrays import packed, unpacked
 from intarsia.remote.chunks import (
     BrokenContentError,
@@ -27,7 +24,7 @@ from intarsia.remote.chunks import (
     parts_of_file,
     receive,
 )
-from intarsia.remote.failures import error_of
+from intarsia.remote.following import Compiled, followed, object_of
 from intarsia.remote.link import GoneError, Link, LinkDownError, quietly
 from intarsia.remote.place import WorkerPlace
 
@@ -35,27 +32,6 @@ log = logging.getLogger(__name__)
 _ENDING_S: Final = 20.0
 """How long an interrupted compile may take to hand over the best so far."""
 _MOST_BYTES: Final = 1 << 46
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compiled:
-    """What a compile there made: the digest of the artifact, and whether it was interrupted."""
-
-    digest: str
-    is_interrupted: bool
-
-
-_PROGRESS = json_types.record(
-    Progress,
-    {
-        "stage": json_types.text,
-        "done": Field(json_types.integer, 0),
-        "total": Field(json_types.optional(json_types.integer), None),
-        "best_ms": Field(json_types.optional(json_types.number), None),
-        "note": Field(json_types.text, ""),
-        "left_s": Field(json_types.optional(json_types.number), None),
-    },
-)
 
 
 class Worker:
@@ -78,20 +54,20 @@ class Worker:
         except BaseException:
             self.link.close()
             raise
-        self.machine: Mapping[str, Any] = _object(greeting.machine)
+        self.machine: Mapping[str, Any] = object_of(greeting.machine)
         """What it runs on: processor, architecture, cores."""
 
     def devices(self) -> Mapping[str, Any]:
         """What ``intarsia devices --json`` prints there."""
         from intarsia.remote.messages import Nothing
 
-        return _object(self.link.ask("Devices", Nothing()).json)
+        return object_of(self.link.ask("Devices", Nothing()).json)
 
     def doctor(self, target: str | None = None) -> Mapping[str, Any]:
         """What ``intarsia doctor --json`` prints there."""
         from intarsia.remote.messages import Question
 
-        return _object(self.link.ask("Doctor", Question(target=target or "")).json)
+        return object_of(self.link.ask("Doctor", Question(target=target or "")).json)
 
     def upload(self, files: Iterable[Path | bytes]) -> list[str]:
         """Send contents, those that the worker does not have yet, and return their digests."""
@@ -134,7 +110,7 @@ class Worker:
         )
         events = self._events(request)
         try:
-            return self._followed(events, progress)
+            return followed(events, progress, str(self.place))
         except KeyboardInterrupt:
             return self._interrupted(request, events)
         finally:
@@ -179,22 +155,6 @@ class Worker:
                 log.info("the link to the worker at %s was lost (%s); connecting anew", self.place, down)
                 end = end or time.monotonic() + self.place.timeout
                 self.link.reconnect(down, end)
-
-    def _followed(self, events: Iterator[Any], progress: Watcher) -> Compiled:
-        for event in events:
-            match event.WhichOneof("what"):
-                case "progress":
-                    faults: list[Fault] = []
-                    now = _PROGRESS(_parsed(event.progress), "", faults)
-                    if not faults:
-                        progress(now)
-                case "remark":
-                    _log(event.remark, self.place)
-                case "failure":
-                    raise error_of(event.failure, str(self.place))
-                case "result":
-                    return Compiled(digest=event.result.digest, is_interrupted=event.result.is_interrupted)
-        raise WorkerDiedError(f"the worker at {self.place} ended the compile without a word")
 
     def fetch(self, digest: str, path: Path) -> None:
         """Bring a content here, into a file that appears whole; a lost link begins it anew.
@@ -290,22 +250,3 @@ class Worker:
 _LOAD_S: Final = 120.0
 """Loading builds anew what another version of an engine made, which takes longer than an answer."""
 _CLOSE_S: Final = 5.0
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json_types.parsed(text.encode())
-    except ValueError:
-        return None
-
-
-def _object(text: str) -> Mapping[str, Any]:
-    found = _parsed(text)
-    return found if isinstance(found, dict) else {}
-
-
-def _log(text: str, place: WorkerPlace) -> None:
-    found = _object(text)
-    level, message = found.get("level"), found.get("text")
-    if isinstance(level, int) and isinstance(message, str):
-        log.log(level, "%s: %s", place, message)

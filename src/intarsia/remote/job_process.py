@@ -19,7 +19,7 @@ from intarsia.cost.worker.deadline import process_age
 from intarsia.cost.worker.progress import Progress
 from intarsia.cost.worker.worker import private_output
 from intarsia.driver.verbs import compile
-from intarsia.errors import IntarsiaError, Interrupted
+from intarsia.errors import IntarsiaError, Interrupted, ModelError
 from intarsia.files import replace_file
 from intarsia.remote.failures import failure_of
 from intarsia.remote.settings_text import settings_of_text
@@ -34,6 +34,14 @@ def write_request(folder: Path, *, model: str, target: str, settings: str, store
     """Write what this process is to do."""
     facts = {"model": model, "target": target, "settings": settings, "store": store}
     replace_file(folder / REQUEST, json.dumps(facts).encode(), lasts=False)
+
+
+def model_path(name: str) -> Path:
+    """The path of a model's file in its folder, of which it stays inside; a `ModelError` for any other name."""
+    path = Path(name)
+    if not name or "\0" in name or path.is_absolute() or ".." in path.parts:
+        raise ModelError(f"{name!r} is no file in a model's folder")
+    return path
 
 
 def main() -> None:

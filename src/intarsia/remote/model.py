@@ -1,4 +1,4 @@
-"""`RemoteModel`: a compiled model whose engines are loaded by a worker on another machine."""
+"""`RemoteModel`: a compiled model whose engines are loaded on another machine."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from intarsia.remote.client import Worker
 from intarsia.remote.link import GoneError
+from intarsia.remote.reach import Reached
 from intarsia.runtime import Artifact, CompiledModel
 from intarsia.runtime.artifact.trust import OWN
 from intarsia.runtime.executors.executor import Executor
@@ -26,13 +26,13 @@ class RemoteModel(CompiledModel):
     not have any more, since it was started anew, is loaded there again.
     """
 
-    def __init__(self, artifact: Artifact, worker: Worker, digest: str, on_close: Callable[[], None]) -> None:
+    def __init__(self, artifact: Artifact, worker: Reached, digest: str, on_close: Callable[[], None]) -> None:
         super().__init__(Artifact(artifact.path, OWN), on_close)
         self._worker = worker
         self._digest = digest
 
     @property
-    def worker(self) -> Worker:
+    def worker(self) -> Reached:
         """Where it runs."""
         return self._worker
 
@@ -63,7 +63,7 @@ class RemoteExecutor(Executor):
 
     def __init__(
         self,
-        worker: Worker,
+        worker: Reached,
         load: Load,
         plan: Plan,
         check: Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]],
@@ -92,5 +92,5 @@ class RemoteExecutor(Executor):
             return self._worker.run(self._loaded[0], arrays, is_timed=is_timed)
 
 
-def _free(worker: Worker, loaded: list[str]) -> None:
+def _free(worker: Reached, loaded: list[str]) -> None:
     worker.close_model(loaded[0])

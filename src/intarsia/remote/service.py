@@ -22,7 +22,7 @@ from intarsia.remote import messages as m
 from intarsia.remote.arrays import packed, unpacked
 from intarsia.remote.chunks import BrokenContentError, joined, parts_of, parts_of_file
 from intarsia.remote.file_store import FileStore
-from intarsia.remote.job_process import write_request
+from intarsia.remote.job_process import model_path, write_request
 from intarsia.remote.jobs import Job
 from intarsia.remote.model_process import TIMED
 from intarsia.remote.models import LoadedModel, ToldError
@@ -210,7 +210,7 @@ class Service:
         inside = folder / "model"
         inside.mkdir(parents=True)
         for file in request.file:
-            path = inside / _inside(file.name)
+            path = inside / model_path(file.name)
             path.parent.mkdir(parents=True, exist_ok=True)
             if not self._files.lend(file.digest, path):
                 raise _GoneError("the files of the model")
@@ -342,11 +342,3 @@ def _parts(first: Any, others: Iterable[Any]) -> Iterator[Any]:
     yield first.part
     for each in others:
         yield each.part
-
-
-def _inside(name: str) -> Path:
-    """A path that stays in the folder it is put in; a `ModelError` for any other."""
-    path = Path(name)
-    if not name or "\0" in name or path.is_absolute() or ".." in path.parts:
-        raise ModelError(f"{name!r} is no file in a model's folder")
-    return path

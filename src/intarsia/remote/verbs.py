@@ -1,4 +1,4 @@
-"""`compile` for any machine: here, or by a worker that the configuration names."""
+"""`compile` for any machine: here, or on one that the configuration names."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import Any, Unpack
 
 from intarsia import driver
 from intarsia.config import CompilationConfig
-from intarsia.config.drives import is_worker
+from intarsia.config.drives import is_elsewhere
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.driver.interruption import as_interrupted
 from intarsia.driver.settings import CompileOptions, CompileSettings, settings_of
 from intarsia.errors import Interrupted, SpecError
 from intarsia.files import Scratch
 from intarsia.graph.reading.interface import files_of
-from intarsia.remote.client import Worker
 from intarsia.remote.model import RemoteModel
-from intarsia.remote.place import WorkerPlace
+from intarsia.remote.reach import Place, place_of, reached
 from intarsia.remote.settings_text import NOT_SENT, settings_text
 from intarsia.runtime import Artifact, CompiledModel
 from intarsia.runtime.artifact.trust import OWN
@@ -38,7 +37,7 @@ def compile(
         model: Path of an ONNX file, its bytes, or a loaded model.
         target: Anything `CompilationConfig.of` takes; the configuration that the model carries, else every usable
             engine, if left out. With the runtime ``rpc -address=HOST:PORT`` all of it happens on the machine of that
-            worker, and so does each call of the model.
+            worker, with ``ray -label=KEY=VALUE`` on that node of a cluster, and so does each call of the model.
         settings: How it is compiled.
         progress: Told of every step.
         began: When the budget began, by ``time.monotonic``; with the call if left out.
@@ -62,15 +61,15 @@ def compile(
             while that is built ends at once.
     """
     config = _stated(target)
-    if config is None or not is_worker(config.runtime):
+    if config is None or not is_elsewhere(config.runtime):
         return driver.compile(model, target, settings=settings, progress=progress, began=began, **options)
-    place = WorkerPlace.of_runtime(config.runtime)
+    place = place_of(config.runtime)
     there = CompilationConfig.of({name: value for name, value in config.export().items() if name != "runtime"})
     return compile_on(place, model, there, settings=settings, progress=progress, **options)
 
 
 def compile_on(
-    place: WorkerPlace,
+    place: Place,
     model: Any,
     target: Any = None,
     *,
@@ -78,7 +77,7 @@ def compile_on(
     progress: Watcher = unwatched,
     **options: Unpack[CompileOptions],
 ) -> RemoteModel:
-    """Compile a model by a worker, as `compile` does here: the search runs there, with the worker's own record store.
+    """Compile a model elsewhere, as `compile` does here: the search runs there, with that machine's record store.
 
     The other arguments are those of `compile`; the settings ``store`` and ``custom_ops`` are refused.
 
@@ -86,8 +85,8 @@ def compile_on(
         The model, which runs there; its artifact is here, and `save` keeps it.
 
     Raises:
-        RemoteError: The worker cannot be reached, refuses, or does not come to an end.
-        IntarsiaError: As `compile`, told by the worker.
+        RemoteError: The machine cannot be reached, refuses, or does not come to an end.
+        IntarsiaError: As `compile`, told from there.
     """
     for name in NOT_SENT:  # as the command line hands them on where they are not stated
         if not options.get(name, True):
@@ -97,7 +96,7 @@ def compile_on(
     with ExitStack() as undo, as_interrupted():
         progress(Progress(stage="load"))
         files = files_of(model)
-        worker = Worker(place)
+        worker = reached(place)
         undo.callback(worker.close)
         made = worker.compile(files, form, text, progress)
         scratch = Scratch()
@@ -111,15 +110,15 @@ def compile_on(
         return compiled
 
 
-def load_on(place: WorkerPlace, path: Path) -> RemoteModel:
-    """An artifact of this machine, loaded by a worker; closing it leaves the file.
+def load_on(place: Place, path: Path) -> RemoteModel:
+    """An artifact of this machine, loaded elsewhere; closing it leaves the file.
 
     Raises:
-        ArtifactError: It is damaged, or was built for another machine than the worker's.
-        RemoteError: The worker cannot be reached, or refuses.
+        ArtifactError: It is damaged, or was built for another machine than that one.
+        RemoteError: The machine cannot be reached, or refuses.
     """
     artifact = Artifact(path, OWN)
-    worker = Worker(place)
+    worker = reached(place)
     try:
         (digest,) = worker.upload([path])
         model = RemoteModel(artifact, worker, digest, lambda: None)

@@ -18,7 +18,7 @@ from intarsia.serving.metadata import ModelMetadata, metadata_of
 if TYPE_CHECKING:
     import numpy as np
 
-_WARM_UP_SEED = 0
+WARM_UP_SEED = 0
 
 
 class Model(Protocol):
@@ -43,6 +43,17 @@ class Loaded:
     instances: Sequence[Model]
     facts: Mapping[str, object]
     close: Callable[[], object]
+
+
+class Loader(Protocol):
+    """What loads models for a server."""
+
+    @property
+    def instances(self) -> int | None:
+        """How many requests each model has in hand at one time; ``None`` where its plan says so."""
+
+    def __call__(self, name: str, version: str, path: Path) -> Loaded:
+        """The model of a file under a name, as a version, which has answered once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +85,7 @@ class Loading:
             models = []
             for _ in range(count):
                 models.append(stack.enter_context(CompiledModel(artifact)))
-                models[-1](random_feeds(models[-1].sample_inputs, _WARM_UP_SEED))
+                models[-1](random_feeds(models[-1].sample_inputs, WARM_UP_SEED))
             plan = models[0].plan
             return Loaded(
                 metadata=metadata_of(name, version, models[0]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.errors import UnsupportedError
@@ -100,12 +101,30 @@ def metadata_of(name: str, version: str, model: CompiledModel) -> ModelMetadata:
     Raises:
         UnsupportedError: An input or output has an element type that the protocol has no datatype for.
     """
-    open_dims = _open_dims(model)
+    return described(name, version, model.inputs, model.outputs, _open_dims(model))
+
+
+def described(
+    name: str,
+    version: str,
+    inputs: Iterable[Signature],
+    outputs: Iterable[Signature],
+    open_dims: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
+) -> ModelMetadata:
+    """What is told of a model with these inputs and outputs; errors are those of `metadata_of`.
+
+    Args:
+        name: Of the model.
+        version: Of the model.
+        inputs: What it takes.
+        outputs: What it gives.
+        open_dims: The shapes of those that have no fixed one, where they are known.
+    """
     return ModelMetadata(
         name=name,
         version=version,
-        inputs=tuple(_tensor(value, open_dims) for value in model.inputs),
-        outputs=tuple(_tensor(value, open_dims) for value in model.outputs),
+        inputs=tuple(_tensor(value, open_dims) for value in inputs),
+        outputs=tuple(_tensor(value, open_dims) for value in outputs),
     )
 
 

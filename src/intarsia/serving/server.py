@@ -24,7 +24,7 @@ from intarsia.serving.figures import Figures
 from intarsia.serving.grpc.service import GrpcEndpoint
 from intarsia.serving.http.app import HttpEndpoint
 from intarsia.serving.limits import Limits
-from intarsia.serving.loaded import Loading
+from intarsia.serving.loaded import Loader
 from intarsia.serving.logs import tell
 from intarsia.serving.repository import Repository
 from intarsia.target.cores import thread_budget
@@ -59,7 +59,7 @@ class Server:
         files: Mapping[str, Path],
         endpoints: Endpoints,
         *,
-        loading: Loading,
+        loading: Loader,
         limits: Limits,
         access: Access,
         reload_every_s: float,

@@ -24,7 +24,7 @@ from intarsia.errors import (
 from tests.cli_fakes import Fakes, invoke
 
 VERBS = (
-    *("bench", "compare", "compile", "completion", "config", "devices", "doctor", "explain", "export"),
+    *("bench", "compare", "compile", "completion", "config", "deploy", "devices", "doctor", "explain", "export"),
     *("keygen", "report", "run", "serve", "sign", "targets", "tune", "verify", "worker"),
 )
 

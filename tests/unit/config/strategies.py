@@ -49,6 +49,7 @@ def runtimes(draw: st.DrawFn) -> dict[str, Any]:
         "python": {},
         "cpp": {"system-lib": st.booleans()},
         "rpc": {"address": ODD},
+        "ray": {"resource": ODD},
     }
     kind = draw(st.sampled_from(sorted(options)))
     return _spec(draw, kind, options[kind])

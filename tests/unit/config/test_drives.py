@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from intarsia.config.drives import EXECUTORS, REMOTE, RUNTIMES, Executor, Runtime, is_worker
+from intarsia.config.drives import EXECUTORS, REMOTE, RUNTIMES, Executor, Runtime, is_elsewhere
 from intarsia.errors import SpecError
 
 
@@ -23,7 +23,7 @@ def test_each_is_the_text_that_it_prints(kind: Executor | Runtime) -> None:
 def test_what_says_more_of_a_worker_needs_its_address(option: str) -> None:
     with pytest.raises(SpecError, match="state its address too"):
         Runtime(f"{REMOTE} -{option}")
-    assert is_worker(Runtime(f"{REMOTE} -address=a:1 -{option}"))
+    assert is_elsewhere(Runtime(f"{REMOTE} -address=a:1 -{option}"))
 
 
 @pytest.mark.parametrize("seconds", [0, -1, 90000, "1e9"])

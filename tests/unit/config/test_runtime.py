@@ -7,7 +7,7 @@ from intarsia.errors import SpecError
 
 
 def test_kinds_and_texts() -> None:
-    assert list(RUNTIMES) == ["python", "cpp", "crt", "rpc"]
+    assert list(RUNTIMES) == ["python", "cpp", "crt", "rpc", "ray"]
     assert str(Runtime("cpp")) == "cpp"
     assert str(Runtime("crt -system-lib")) == "crt -system-lib=true"
     assert list(RUNTIMES["crt"].options) == ["system-lib"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from intarsia.config.drives import Runtime, is_worker
+from intarsia.config.drives import Runtime, is_elsewhere
 from intarsia.errors import ConfigError, SpecError
 from intarsia.remote.place import WorkerPlace, default_token_file, read_pem, read_token
 
@@ -71,6 +71,6 @@ def test_options_that_cannot_be(runtime: str, told: str) -> None:
 
 
 def test_which_runtime_is_a_worker() -> None:
-    assert is_worker(Runtime("rpc -address=a:1"))
-    assert not is_worker(Runtime("rpc"))
-    assert not is_worker(Runtime("python"))
+    assert is_elsewhere(Runtime("rpc -address=a:1"))
+    assert not is_elsewhere(Runtime("rpc"))
+    assert not is_elsewhere(Runtime("python"))
