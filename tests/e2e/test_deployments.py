@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,10 @@ from intarsia.errors import (
 from intarsia.graph import Graph, load_model
 from intarsia.partitioning import linear_order
 from intarsia.remote.client import Worker
+from tests.deployed import divided as halves
 from tests.e2e.conftest import Run
 from tests.remote_workers import TOKEN, RunningWorker, running_worker
+from tests.serving.process import Web, serving
 from tests.unit.graph.models import two_layers
 
 pytestmark = [pytest.mark.e2e, pytest.mark.engine]
@@ -188,6 +191,30 @@ def test_a_worker_that_is_killed_under_a_stream_fails_its_requests_and_no_answer
     assert 11 <= len(answers) < len(factors)
     for factor, each in zip(factors[:20], answers[:20], strict=False):
         assert np.array_equal(each, expected[factor])
+
+
+def test_it_is_served_over_workers_until_sigterm(
+    workers: tuple[RunningWorker, RunningWorker], answer: np.ndarray, tmp_path: Path
+) -> None:
+    path = halves(tmp_path, ("onnxruntime", "openvino")).path
+    file = tmp_path / "two.json"
+    file.write_text(json.dumps(described(*workers)), encoding="utf-8")
+    with serving(f"net={path}", "--deployment", str(file), verb="deploy") as running, Web(running.http) as web:
+        tensor = {"name": "x", "datatype": "FP32", "shape": [4, 32], "data": FEEDS["x"].reshape(-1).tolist()}
+        with ThreadPoolExecutor(4) as clients:
+            asked = [clients.submit(_asked, running.http, tensor) for _ in range(20)]
+            assert all(np.allclose(each.result(), answer.reshape(-1), atol=1e-4) for each in asked)
+        assert web.get("/v2/health/ready").status == 200
+        (ready,) = running.events("ready")
+        assert (ready["machines"], ready["instances"]) == (["a", "b"], 4)
+        assert running.end() == 0
+
+
+def _asked(address: str, tensor: Mapping[str, Any]) -> list[float]:
+    with Web(address) as web:
+        (output,) = web.infer("net", {"inputs": [tensor]}).json["outputs"]
+        found: list[float] = output["data"]
+        return found
 
 
 def test_a_link_is_measured(workers: tuple[RunningWorker, RunningWorker]) -> None:

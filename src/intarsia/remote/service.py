@@ -22,10 +22,10 @@ from intarsia.remote import messages as m
 from intarsia.remote.arrays import packed, unpacked
 from intarsia.remote.chunks import BrokenContentError, joined, parts_of, parts_of_file
 from intarsia.remote.file_store import FileStore
-from intarsia.remote.job_process import model_path, write_request
-from intarsia.remote.jobs import Job
-from intarsia.remote.model_process import TIMED
-from intarsia.remote.models import LoadedModel, ToldError
+from intarsia.remote.processes.job_process import model_path, write_request
+from intarsia.remote.processes.jobs import Job
+from intarsia.remote.processes.model_process import TIMED
+from intarsia.remote.processes.models import LoadedModel, ToldError
 from intarsia.remote.protocol import (
     CALLS,
     FAILURE,

@@ -164,7 +164,7 @@ class ActorWorker(Forkable):
         except MachineDiedError as error:
             raise WorkerVersionError(
                 f"{self.place} cannot start what runs there: install Intarsia {__version__} for its Ray's Python "
-                f"({error.__cause__})"
+                f"({_last_line(error.__cause__)})"
             ) from error
         if found["version"] != __version__:
             raise WorkerVersionError(
@@ -236,6 +236,7 @@ class ActorWorker(Forkable):
             except self._ray.exceptions.GetTimeoutError:
                 pass
             if not nodes_of(self._ray, self.place):
+                self._has_died = True
                 raise self._gone()
             if left <= 0:
                 raise WorkerTimeoutError(
@@ -252,6 +253,10 @@ class ActorWorker(Forkable):
             f"{self.place} is gone: no node that is alive has {self.place.mark} any more; start one with it, and ask "
             "again"
         )
+
+
+def _last_line(error: object) -> str:
+    return str(error).strip().splitlines()[-1].strip()
 
 
 def _content(file: Path | bytes) -> bytes:

@@ -20,8 +20,8 @@ from intarsia.errors import ModelError
 from intarsia.files import Scratch, replace_file, sweep_temporary
 from intarsia.remote.failures import failure_of
 from intarsia.remote.file_store import FileStore
-from intarsia.remote.job_process import model_path, write_request
-from intarsia.remote.jobs import Job
+from intarsia.remote.processes.job_process import model_path, write_request
+from intarsia.remote.processes.jobs import Job
 from intarsia.runtime import Artifact, CompiledModel
 from intarsia.runtime.artifact.trust import OWN
 from intarsia.version import __version__

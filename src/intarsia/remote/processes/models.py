@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from intarsia.remote.arrays import unpacked
-from intarsia.remote.child import Child
 from intarsia.remote.failures import told
-from intarsia.remote.model_process import FAILURE, receive, send
+from intarsia.remote.processes.child import Child
+from intarsia.remote.processes.model_process import FAILURE, receive, send
 
 
 class ToldError(Exception):
@@ -36,7 +36,9 @@ class LoadedModel:
         self._wire, theirs = socket.socketpair()
         try:
             self._child = Child(
-                "intarsia.remote.model_process", [str(path), str(theirs.fileno())], descriptors=[theirs.fileno()]
+                "intarsia.remote.processes.model_process",
+                [str(path), str(theirs.fileno())],
+                descriptors=[theirs.fileno()],
             )
         except OSError:
             self._wire.close()

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from intarsia.files import remove_folder
-from intarsia.remote.child import Child
 from intarsia.remote.failures import told
 from intarsia.remote.file_store import FileStore
-from intarsia.remote.job_process import ARTIFACT, FAILURE, PROGRESS, REMARK, RESULT
 from intarsia.remote.messages import Event, Nothing, Result
+from intarsia.remote.processes.child import Child
+from intarsia.remote.processes.job_process import ARTIFACT, FAILURE, PROGRESS, REMARK, RESULT
 from intarsia.remote.protocol import HEARTBEAT_S
 
 _MOST_REMARKS: Final = 1000
@@ -44,7 +44,7 @@ class Job:
         self._changed = threading.Condition()
         self._attached = 0
         self._left_at = time.monotonic()
-        self._child = Child("intarsia.remote.job_process", [str(folder)])
+        self._child = Child("intarsia.remote.processes.job_process", [str(folder)])
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
