@@ -29,6 +29,7 @@ from intarsia.errors import IntarsiaError
 from intarsia.graph import load_model
 from intarsia.planning.effects import NOBODY, NOT_HERE, REFUSED, effects, level_effects
 from intarsia.planning.request import Compilation, Request, plan_compilation
+from intarsia.remote.actors.node_place import NodePlace
 from intarsia.remote.place import WorkerPlace
 from intarsia.runtime.aot.place import place_of
 from intarsia.runtime.aot.writing import Written, write_project
@@ -123,6 +124,8 @@ def _of_runtime(kind: str, option: str) -> str:
         return _compared(_files({"kind": "aot"}), _files({"kind": "aot"}, Runtime(stated)))
     if kind == "rpc":
         return _of_worker(option)
+    if kind == "ray":
+        return _of_node(option)
     return _refused({"targets": ["reference"], "runtime": stated})
 
 
@@ -136,6 +139,14 @@ def _of_worker(option: str) -> str:
         others = {"address": "board:2", "token-file": str(files["other"]), "tls-ca": str(files["one"]), "timeout": 7.0}
         stated = {**usual, option: others[option]}
         return _compared(*(WorkerPlace.of_runtime(Runtime(form)) for form in (usual, stated)))
+
+
+def _of_node(option: str) -> str:
+    """With each option of a node of a cluster another one that is looked for, or another way of looking."""
+    usual = {"kind": "ray", **({"resource": "one"} if option == "resource" else {"label": "machine=one"})}
+    others = {"address": "head:2", "label": "machine=other", "resource": "other", "timeout": 7.0}
+    stated = {**usual, option: others[option]}
+    return _compared(*(NodePlace.of_runtime(Runtime(form)) for form in (usual, stated)))
 
 
 def _of_config(kind: str, option: str) -> str:
