@@ -13,7 +13,7 @@ import shutil
 import struct
 import subprocess
 import urllib.request
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from intarsia.cost.timing.statistics import percentile
+from intarsia.runtime.executors.pinning import pin
 from intarsia.serving.grpc.messages import SERVICE, messages
 
 MODEL = "m"
@@ -126,7 +127,7 @@ def turn(
         capture_output=True,
         text=True,
         timeout=seconds + _PATIENCE_S,
-        preexec_fn=None if cores is None else _kept_to(cores),
+        preexec_fn=None if cores is None else partial(pin, cores),
     )
     if done.returncode:
         raise RuntimeError(f"h2load: {done.stderr or done.stdout}")
@@ -134,10 +135,6 @@ def turn(
     took_s = after.children_user + after.children_system - before.children_user - before.children_system
     at_work = took_s / (after.elapsed - before.elapsed)
     return read_turn(done.stdout, log.read_text(encoding="utf-8"), door, seconds, at_work)
-
-
-def _kept_to(cores: Collection[int]) -> Callable[[], None]:
-    return partial(os.sched_setaffinity, 0, cores)
 
 
 def read_turn(told: str, log: str, door: Door, seconds: float, cores_at_work: float) -> Turn:

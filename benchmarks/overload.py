@@ -14,15 +14,13 @@ import itertools
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +36,7 @@ from benchmarks.serving_tables import OVERLOAD
 from intarsia.cost.timing.statistics import median, percentile
 from intarsia.cost.worker.lock import machine_lock
 from intarsia.runtime import Artifact, CompiledModel
+from tests.serving.process import PATIENCE_S, Running, serving
 
 TIMES_AS_MUCH = 1.2
 LONGER = 4
@@ -47,7 +46,6 @@ MOST_GROWTH = 0.05
 OPEN = (BYTES, GRPC)
 _UNDER_RELOADS = 0.5
 """Of what the server takes: it loads a model beside answering."""
-_PATIENCE_S = 120.0
 Json = dict[str, Any]
 
 
@@ -61,57 +59,17 @@ class Effort:
     capacity_s: float
 
 
-@dataclass
-class Running:
-    """A server that runs, and what it logged."""
-
-    process: subprocess.Popen[str]
-    addresses: Mapping[str, str]
-    log: list[Json] = field(default_factory=list)
-    changed: threading.Condition = field(default_factory=threading.Condition)
-
-    def events(self, name: str) -> list[Json]:
-        """The lines of one event."""
-        return [line for line in self.log if line["event"] == name]
-
-    def await_events(self, name: str, number: int) -> None:
-        """Wait for so many lines of an event."""
-        with self.changed:
-            if not self.changed.wait_for(lambda: len(self.events(name)) >= number, _PATIENCE_S):
-                raise RuntimeError(f"the server logs no {name}: {self.log[-5:]}")
-
-    def _follow(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            with self.changed:
-                self.log.append(json.loads(line))
-                self.changed.notify_all()
-
-
-@contextmanager
-def running(artifact: Path, *options: str) -> Iterator[Running]:
+def running(artifact: Path, *options: str) -> AbstractContextManager[Running]:
     """A server of this artifact on one thread, once it is ready."""
-    line = [sys.executable, "-m", "intarsia", "serve", f"{MODEL}={artifact}", "--json", "--timeout", str(LIMIT_S)]
-    listening = ["--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", *options]
-    with subprocess.Popen([*line, *listening], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        found = Running(process, json.loads("".join(iter(process.stdout.readline, "}\n")) + "}"))
-        follower = threading.Thread(target=found._follow)
-        follower.start()
-        try:
-            found.await_events("ready", 1)
-            yield found
-        finally:
-            process.terminate()
-            follower.join()
+    return serving(f"{MODEL}={artifact}", "--timeout", str(LIMIT_S), *options)
 
 
 @contextmanager
 def asked(server: Running, ways: Mapping[str, Door], right: Sequence[np.ndarray], per_second: float) -> Iterator[Asked]:
     """Ask a server at this rate while the block runs."""
-    with grpc.insecure_channel(server.addresses["grpc"]) as channel:
+    with grpc.insecure_channel(server.grpc) as channel:
         make: dict[str, Callable[[], Ask]] = {
-            BYTES: lambda: OverHttp(server.addresses["http"], ways[BYTES], right),
+            BYTES: lambda: OverHttp(server.http, ways[BYTES], right),
             GRPC: lambda: OverGrpc(channel, ways[GRPC], right),
         }
         with asking(make, per_second) as found:
@@ -121,7 +79,7 @@ def asked(server: Running, ways: Mapping[str, Door], right: Sequence[np.ndarray]
 def capacity(artifact: Path, ways: Mapping[str, Door], seconds: float, folder: Path) -> Mapping[str, float]:
     """Requests a second that the server answers at each door."""
     with running(artifact) as server:
-        addresses = {BYTES: server.addresses["http"], GRPC: server.addresses["grpc"]}
+        addresses = {BYTES: server.http, GRPC: server.grpc}
         return {name: turn(ways[name], addresses[name], 16, seconds, folder).per_second for name in OPEN}
 
 
@@ -169,7 +127,7 @@ def told_to_end(artifact: Path, ways: Mapping[str, Door], right: Sequence[np.nda
         with asked(server, ways, right, rate) as found:
             time.sleep(5.0)
             server.process.terminate()
-            code = server.process.wait(_PATIENCE_S)
+            code = server.process.wait(PATIENCE_S)
         left = [line["unanswered"] for line in server.events("ended")]
         answered = len(server.events("answered"))
     return {

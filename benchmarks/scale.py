@@ -14,11 +14,11 @@ import argparse
 import asyncio
 import os
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,9 @@ import numpy as np
 
 from benchmarks import competitors, results_file
 from benchmarks.queue_simulation import Fleet, Policy, Seconds, poisson, simulate
-from benchmarks.serving import feed, over_grpc, served, write_model
+from benchmarks.serving import feed, over_grpc, per_second, served, write_model
 from intarsia.cost.worker.lock import machine_lock
+from intarsia.runtime.executors.pinning import pinned
 from intarsia.serving.grpc.messages import SERVICE, messages
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
@@ -98,12 +99,9 @@ def replicas(artifact: Path, number: int) -> Iterator[list[str]]:
     cores = sorted(os.sched_getaffinity(0))
     with ExitStack() as stack:
         addresses = []
-        try:
-            for replica in range(number):
-                os.sched_setaffinity(0, {cores[replica % len(cores)]})  # which those that are started inherit
+        for replica in range(number):
+            with pinned((cores[replica % len(cores)],)):  # which those that are started inherit
                 addresses.append(stack.enter_context(served(artifact, 1, *UNBOUNDED))["grpc"])
-        finally:
-            os.sched_setaffinity(0, cores)
         yield addresses
 
 
@@ -117,33 +115,24 @@ def demands(address: str, calls: int) -> Seconds:
     return np.array(taken[20:])
 
 
+def method(channel: Any, name: str) -> Any:
+    """A call of the protocol on a channel."""
+    kinds = messages()
+    return channel.unary_unary(
+        f"/{SERVICE}/{name}",
+        request_serializer=getattr(kinds, f"{name}Request").SerializeToString,
+        response_deserializer=getattr(kinds, f"{name}Response").FromString,
+    )
+
+
 def door(address: str, seconds: float) -> float:
     """Seconds that a server takes for a request that asks whether it lives, while many ask."""
     kinds = messages()
-    counts, stop = [0] * ASKING, threading.Event()
-
-    def ask(place: int) -> None:
+    with ExitStack() as stack:
         options = [("grpc.use_local_subchannel_pool", 1)]
-        with grpc.insecure_channel(address, options=options) as channel:
-            call = channel.unary_unary(
-                f"/{SERVICE}/ServerLive",
-                request_serializer=kinds.ServerLiveRequest.SerializeToString,
-                response_deserializer=kinds.ServerLiveResponse.FromString,
-            )
-            while not stop.is_set():
-                call(kinds.ServerLiveRequest())
-                counts[place] += 1
-
-    threads = [threading.Thread(target=ask, args=(place,)) for place in range(ASKING)]
-    began = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    time.sleep(seconds)
-    stop.set()
-    took = time.perf_counter() - began
-    for thread in threads:
-        thread.join()
-    return took / sum(counts)
+        channels = [stack.enter_context(grpc.insecure_channel(address, options=options)) for _ in range(ASKING)]
+        calls = [method(channel, "ServerLive") for channel in channels]
+        return 1.0 / per_second([partial(call, kinds.ServerLiveRequest()) for call in calls], seconds)
 
 
 def measured(artifact: Path, effort: Effort) -> Measured:
@@ -174,14 +163,7 @@ async def asked(addresses: Sequence[str], arrivals_s: Seconds, policy: Policy, s
         taken[number] = time.perf_counter() - due
 
     async with _Channels(addresses) as channels:
-        calls = [
-            channel.unary_unary(
-                f"/{SERVICE}/ModelInfer",
-                request_serializer=kinds.ModelInferRequest.SerializeToString,
-                response_deserializer=kinds.ModelInferResponse.FromString,
-            )
-            for channel in channels
-        ]
+        calls = [method(channel, "ModelInfer") for channel in channels]
         await asyncio.gather(*(call(request) for call in calls))
         began, running = time.perf_counter() + 0.1, []
         for number, arrival in enumerate(arrivals_s):

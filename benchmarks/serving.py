@@ -14,8 +14,6 @@ import argparse
 import http.client
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -37,8 +35,10 @@ from intarsia.cost.worker.lock import machine_lock
 from intarsia.graph import load_model
 from intarsia.partitioning import Partition
 from intarsia.runtime import Artifact, CompiledModel, attach_report, build, plan_of, write_artifact
+from intarsia.runtime.executors.pinning import pinned
 from intarsia.serving.grpc.messages import SERVICE, messages
 from intarsia.target import Target
+from tests.serving.process import serving
 
 ENGINE = "onnxruntime"
 WIDTH, LAYERS, ROWS = 256, 24, 16
@@ -130,21 +130,8 @@ ASKED: Mapping[str, Callable[[str, np.ndarray], Ask]] = {"http": over_http, "grp
 @contextmanager
 def served(artifact: Path, instances: int, *options: str) -> Iterator[Mapping[str, str]]:
     """The addresses of a server by protocol; ``options`` are more of ``intarsia serve``."""
-    line = [sys.executable, "-m", "intarsia", "serve", f"{MODEL}={artifact}", "--instances", str(instances), "--json"]
-    listening = ["--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]
-    with subprocess.Popen(
-        [*line, *listening, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        try:
-            addresses = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
-            while json.loads(process.stderr.readline())["event"] != "ready":
-                pass
-            yield addresses
-        finally:
-            process.terminate()
-            process.communicate()
+    with serving(f"{MODEL}={artifact}", "--instances", str(instances), *options) as server:
+        yield {"http": server.http, "grpc": server.grpc}
 
 
 def one_client(artifact: Path, effort: Effort) -> Json:
@@ -193,17 +180,6 @@ def divided(cores: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(cores[:-most] or cores), tuple(cores[-most:])
 
 
-@contextmanager
-def kept_to(cores: Sequence[int]) -> Iterator[None]:
-    """Keep this thread, and the threads and processes that it starts, to these cores."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
 def many_clients(artifact: Path, effort: Effort, folder: Path) -> Json:
     """Requests per second of 16 clients, and of one process with as many threads as loaded models, by their number.
 
@@ -213,7 +189,7 @@ def many_clients(artifact: Path, effort: Effort, folder: Path) -> Json:
     found: dict[str, list[float]] = {}
     clients: dict[str, list[Turn]] = {}
     own, theirs = divided(sorted(os.sched_getaffinity(0)))
-    with kept_to(own), ExitStack() as stack:
+    with pinned(own), ExitStack() as stack:
         models = [stack.enter_context(CompiledModel(Artifact(artifact))) for _ in own]
         works = [[lambda model=model: model({"x": x.copy()}) for model in models[: n + 1]] for n in range(len(own))]
         addresses = stack.enter_context(served(artifact, len(own)))

@@ -29,27 +29,25 @@ _AOT = (
 _GRAPH = (flag("link-params", "put the weights into the generated code", default=False),)
 _PIPELINE = (whole("depth", "requests in flight at one time, at most", minimum=1, unit="requests"),)
 _SYSTEM_LIB = (flag("system-lib", "link the operators into one library found by their names"),)
+
+
+def _timeout(of_what: str) -> Option:
+    return Option(
+        name="timeout", type=Float(), meaning=f"how long an answer may take, or {of_what}; 30 if left out", unit="s"
+    )
+
+
 _RPC = (
     text("address", "where it listens, as HOST:PORT"),
     text("token-file", "the file that holds the token which it wants"),
     text("tls-ca", "the file of the certificate that its own must go back to; without, the link is not encrypted"),
-    Option(
-        name="timeout",
-        type=Float(),
-        meaning="how long an answer may take, or a lost link; 30 if left out",
-        unit="s",
-    ),
+    _timeout("a lost link"),
 )
 _RAY = (
     text("address", "where the cluster listens, as HOST:PORT; the one that this machine is a node of if left out"),
     text("label", "the label, as KEY=VALUE, that one node of the cluster has"),
     text("resource", "the resource that one node of the cluster has"),
-    Option(
-        name="timeout",
-        type=Float(),
-        meaning="how long an answer may take, or a process that is started again; 30 if left out",
-        unit="s",
-    ),
+    _timeout("a process that is started again"),
 )
 REMOTE: Final = "rpc"
 """The runtime of a worker: of one that listens somewhere, or without an address of processes on this machine."""

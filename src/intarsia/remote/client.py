@@ -6,6 +6,7 @@ import logging
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,13 +25,11 @@ from intarsia.remote.chunks import (
     parts_of_file,
     receive,
 )
-from intarsia.remote.following import Compiled, followed, object_of
+from intarsia.remote.following import ENDING_S, Compiled, best_so_far, followed, object_of
 from intarsia.remote.link import GoneError, Link, LinkDownError, quietly
-from intarsia.remote.place import WorkerPlace
+from intarsia.remote.place import CLOSE_S, LOAD_S, WorkerPlace
 
 log = logging.getLogger(__name__)
-_ENDING_S: Final = 20.0
-"""How long an interrupted compile may take to hand over the best so far."""
 _MOST_BYTES: Final = 1 << 46
 
 
@@ -121,17 +120,13 @@ class Worker:
         from intarsia.remote.messages import Name
 
         events.close()  # type: ignore[attr-defined] # a generator
-        end = time.monotonic() + _ENDING_S
-        try:
-            self.link.once("Cancel", Name(name=request.job), _ENDING_S / 2)
+        end = time.monotonic() + ENDING_S
+        with suppress(IntarsiaError, LinkDownError, GoneError):
+            self.link.once("Cancel", Name(name=request.job), ENDING_S / 2)
             request.is_again = True
-            for event in self.link.stream("Compile", request, _ENDING_S / 2):
-                if event.WhichOneof("what") == "result":
-                    return Compiled(digest=event.result.digest, is_interrupted=True)
-                if event.WhichOneof("what") == "failure" or time.monotonic() > end:
-                    break
-        except (IntarsiaError, LinkDownError, GoneError):
-            pass
+            found = best_so_far(self.link.stream("Compile", request, ENDING_S / 2), end)
+            if found is not None:
+                return found
         raise KeyboardInterrupt
 
     def _events(self, request: Any) -> Iterator[Any]:
@@ -179,7 +174,7 @@ class Worker:
         """Load an artifact that the worker has, and return the name of the model; a `GoneError` if it has none such."""
         from intarsia.remote.messages import Name
 
-        name: str = self.link.ask("Load", Name(name=digest), max(self.place.timeout, _LOAD_S)).name
+        name: str = self.link.ask("Load", Name(name=digest), max(self.place.timeout, LOAD_S)).name
         return name
 
     def run(
@@ -234,7 +229,7 @@ class Worker:
     def _forget(self, name: str) -> None:
         from intarsia.remote.messages import Name
 
-        self.link.once("Close", Name(name=name), min(_CLOSE_S, self.place.timeout))
+        self.link.once("Close", Name(name=name), min(CLOSE_S, self.place.timeout))
 
     def close(self) -> None:
         """Close the link."""
@@ -245,8 +240,3 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-_LOAD_S: Final = 120.0
-"""Loading builds anew what another version of an engine made, which takes longer than an answer."""
-_CLOSE_S: Final = 5.0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from intarsia import json_types
 from intarsia.cost.worker.progress import Progress, Watcher
@@ -14,6 +15,8 @@ from intarsia.json_types import Fault, Field
 from intarsia.remote.failures import error_of
 
 log = logging.getLogger(__name__)
+ENDING_S: Final = 20.0
+"""How long an interrupted compile may take to hand over the best so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,16 @@ def followed(events: Iterable[Any], progress: Watcher, place: str) -> Compiled:
             case "result":
                 return Compiled(digest=event.result.digest, is_interrupted=event.result.is_interrupted)
     raise WorkerDiedError(f"the worker at {place} ended the compile without a word")
+
+
+def best_so_far(events: Iterable[Any], end: float) -> Compiled | None:
+    """What an interrupted compile hands over until a time of ``time.monotonic``; ``None`` where that is nothing."""
+    for event in events:
+        if event.WhichOneof("what") == "result":
+            return Compiled(digest=event.result.digest, is_interrupted=True)
+        if event.WhichOneof("what") == "failure" or time.monotonic() > end:
+            break
+    return None
 
 
 def object_of(text: str) -> Mapping[str, Any]:

@@ -16,6 +16,10 @@ from intarsia.files import own_cache
 
 PATIENCE_S: Final = 30.0
 """How long a caller waits for an answer, or for a lost link to come back, where nobody says otherwise."""
+LOAD_S: Final = 120.0
+"""The same of a model that is loaded: what another version of an engine made is built anew."""
+CLOSE_S: Final = 5.0
+"""How long what is only a courtesy at the end may take."""
 TOKEN_BYTES: Final = 32
 _LONGEST_TOKEN: Final = 4096
 

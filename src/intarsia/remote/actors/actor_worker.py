@@ -29,17 +29,13 @@ from intarsia.remote.actors.machine_actor import FAILURE, GONE
 from intarsia.remote.actors.node_place import NodePlace
 from intarsia.remote.chunks import digest_of
 from intarsia.remote.failures import error_of
-from intarsia.remote.following import Compiled, followed
+from intarsia.remote.following import ENDING_S, Compiled, best_so_far, followed
 from intarsia.remote.link import GoneError
+from intarsia.remote.place import CLOSE_S, LOAD_S
 from intarsia.version import __version__
 
-_START_S: Final = 120.0
-"""Starting a process on a node, or loading a model there, takes longer than an answer."""
-_ENDING_S: Final = 20.0
-"""How long an interrupted compile may take to hand over the best so far."""
 _LOOK_S: Final = 1.0
 """How often the cluster is asked, while an answer is waited for, whether the node is still there."""
-_CLOSE_S: Final = 5.0
 
 
 class ActorWorker(Forkable):
@@ -89,14 +85,12 @@ class ActorWorker(Forkable):
 
     def _interrupted(self, job: str) -> Compiled:
         """End the compile there, and wait for what it had; the interruption goes on where there is nothing."""
-        end = time.monotonic() + _ENDING_S
+        end = time.monotonic() + ENDING_S
         with suppress(IntarsiaError, GoneError):
-            self._ask("cancel", job, within_s=_ENDING_S / 2)
-            for event in self._events(job):
-                if event.WhichOneof("what") == "result":
-                    return Compiled(digest=event.result.digest, is_interrupted=True)
-                if event.WhichOneof("what") == "failure" or time.monotonic() > end:
-                    break
+            self._ask("cancel", job, within_s=ENDING_S / 2)
+            found = best_so_far(self._events(job), end)
+            if found is not None:
+                return found
         raise KeyboardInterrupt
 
     def _events(self, job: str) -> Iterator[Any]:
@@ -156,7 +150,8 @@ class ActorWorker(Forkable):
 
     @property
     def _long_s(self) -> float:
-        return max(self.place.timeout, _START_S)
+        """Seconds for what takes longer than an answer: a process that is started there, a model that is loaded."""
+        return max(self.place.timeout, LOAD_S)
 
     def _greet(self) -> Mapping[str, Any]:
         try:
@@ -187,7 +182,7 @@ class ActorWorker(Forkable):
         """Do something at the end that is only a courtesy."""
         if not self._has_died:
             with suppress(IntarsiaError, GoneError):
-                self._ask(name, *args, within_s=min(_CLOSE_S, self.place.timeout))
+                self._ask(name, *args, within_s=min(CLOSE_S, self.place.timeout))
 
     def _kill(self) -> None:
         with suppress(Exception):  # it is gone already
