@@ -282,6 +282,9 @@ def _become(argv: list[str], folder: Path, output: int, report: int) -> None:
     }
     os.environ.setdefault("XDG_CACHE_HOME", str(folder / _CACHE))
     tempfile.tempdir = None
+    # What Python compiles as it imports is not what the command writes.
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     os.chdir(folder)
     sys.argv = ["intarsia", *argv]
     watch = _Watch(folder.resolve(), report)
