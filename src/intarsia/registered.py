@@ -10,10 +10,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import import_module
 from operator import attrgetter
 from typing import Any
+
+from intarsia.light_dataclass import dataclass
 
 VARIABLE = "INTARSIA_ENGINES"
 """The variable of the environment: a list as JSON, an object for each engine."""

@@ -22,6 +22,7 @@ ORDER = (
     "errors",
     "addresses",
     "lazy",
+    "light_dataclass",
     "extras",
     "files",
     "forks",

@@ -6,7 +6,6 @@ installed are looked at, which takes as long as loading an engine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from intarsia.backends.contract import Availability, Backend
 from intarsia.errors import BackendUnavailableError
+from intarsia.light_dataclass import dataclass
 from intarsia.registered import found, registered
 
 if TYPE_CHECKING:

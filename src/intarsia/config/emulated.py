@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from intarsia.light_dataclass import dataclass
 
 
 class InstructionSet(StrEnum):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
 from intarsia.config.emulated import Emulated
+from intarsia.light_dataclass import dataclass
 from intarsia.wording import counted
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from intarsia.backends import registry
 from intarsia.backends.contract import EngineArtifact, Signature
 from intarsia.config.settings import RunSettings
+from intarsia.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from intarsia.config.precision import Precision

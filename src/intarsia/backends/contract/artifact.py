@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
+
+from intarsia.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +19,7 @@ from intarsia.backends.contract.options import Reads
 from intarsia.backends.contract.slots import Arrays
 from intarsia.backends.contract.traits import Availability, ForkFault, Gap, Traits
 from intarsia.errors import LoadError, ModelError
+from intarsia.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from intarsia.backends.contract.shared_memory import SharedBlock
 from intarsia.backends.contract.slots import Arrays
 from intarsia.errors import MemoryLimitError
+from intarsia.light_dataclass import dataclass
 
 PAGE = mmap.PAGESIZE
 _PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from intarsia.backends.contract.artifact import EngineArtifact, Signature
 from intarsia.backends.contract.executable import Executable
 from intarsia.backends.contract.slots import Arrays
+from intarsia.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from intarsia.config.settings import RunSettings

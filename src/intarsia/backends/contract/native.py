@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from intarsia.backends.contract.artifact import EngineArtifact
 from intarsia.backends.contract.slots import Arrays
+from intarsia.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from intarsia.config.settings import RunSettings

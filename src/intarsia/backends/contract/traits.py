@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
+
+from intarsia.light_dataclass import dataclass
 
 
 class GapReason(StrEnum):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import platform
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
+from intarsia.light_dataclass import dataclass
 from intarsia.target.cores import thread_budget
 
 ISA_FEATURES = frozenset(

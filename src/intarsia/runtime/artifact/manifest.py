@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from intarsia.backends.contract import Signature
 from intarsia.config.settings import RunSettings
+from intarsia.light_dataclass import dataclass
 from intarsia.runtime.artifact.machine import Machine
 from intarsia.runtime.plan import Plan, Step, StepBody
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from intarsia.backends import registry
 from intarsia.errors import ArtifactError, BackendUnavailableError, ConfigError
+from intarsia.light_dataclass import dataclass
 from intarsia.runtime.artifact.container import SIGNATURE, Reader
 
 if TYPE_CHECKING:

@@ -6,11 +6,12 @@ Values pass from device to device by way of the host's memory, in which the call
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any, TypeAlias
 
 from intarsia.backends.contract import Signature, Traits
+from intarsia.light_dataclass import dataclass
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.executors.parallel_levels import sections
 from intarsia.runtime.plan import Plan, Step
