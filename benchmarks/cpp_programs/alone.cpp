@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "openvino_api.h"
-#include "ort_api.h"
+#include "engines/openvino_api.h"
+#include "engines/ort_api.h"
 
 namespace {
 
