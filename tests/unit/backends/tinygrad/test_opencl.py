@@ -33,6 +33,15 @@ rights = [bool((Tensor(x, device=name).matmul(Tensor(x, device=name)).numpy() ==
 print([Device[name].device_name.split("-")[0] for name in names], rights)
 """
 
+QUOTIENTS = """
+import numpy as np
+from intarsia.backends.tinygrad.opencl import device_name
+from tinygrad import Tensor
+a, b = np.random.default_rng(0).standard_normal((2, 10_000)).astype(np.float32)
+name = device_name(0)
+print(int(((Tensor(a, device=name) / Tensor(b, device=name)).numpy() != a / b).sum()))
+"""
+
 
 def refusals(dtype: str, target: Target) -> set[str]:
     graph = load_model(
@@ -96,14 +105,23 @@ def test_a_device_that_is_not_there_is_named(
         opencl.device_name(index)
 
 
+def test_quotients_are_rounded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = _on_pocl(QUOTIENTS, "pthread", monkeypatch)
+    assert done.stdout.strip() == "0", done.stderr
+
+
 def test_devices_are_numbered_as_the_command_numbers_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """PoCL shows two devices if it is asked to; by itself tinygrad opens the one that the driver calls its default."""
+    done = _on_pocl(TWO_DEVICES, "basic pthread", monkeypatch)
+    assert done.stdout.strip() == "['basic', 'pthread'] [True, True]", done.stderr
+
+
+def _on_pocl(script: str, devices: str, monkeypatch: pytest.MonkeyPatch) -> subprocess.CompletedProcess[str]:
     if not registry.probe("tinygrad").usable:
         pytest.skip("tinygrad is not here")
     if lack("opencl") is not None or "pthread" not in str(Target.from_device("opencl")):
         pytest.skip("there is no PoCL")
     for name, value in TinygradBackend().environment(RunSettings(threads=1)).items():
         monkeypatch.setenv(name, value) if value is not None else monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("POCL_DEVICES", "basic pthread")
-    done = subprocess.run([sys.executable, "-c", TWO_DEVICES], capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "['basic', 'pthread'] [True, True]", done.stderr
+    monkeypatch.setenv("POCL_DEVICES", devices)
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
