@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from importlib import util
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from intarsia.backends.contract import Availability
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _FACTS = ".dist-info"
 
@@ -72,6 +75,8 @@ def version_of(package: str, origin: str | None) -> str:
 
 def package_folder(module: str, *inside: str) -> Path | None:
     """A folder of a package that is installed; ``None`` if it is not, or has no such folder. It is not imported."""
+    from pathlib import Path
+
     try:
         found = util.find_spec(module)
     except (ImportError, ValueError):

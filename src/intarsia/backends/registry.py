@@ -6,9 +6,9 @@ installed are looked at, which takes as long as loading an engine.
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ STANDING_IN = (NESTED, CONTROL_FLOW)
 AWAY = "@"
 """Between the name of an engine and the path of the interpreter it lives in."""
 
-FOLDER = Path(__file__).parent
+FOLDER = os.path.dirname(__file__)
 """An engine of ours is a file or a folder in here that is called as its target kind is."""
 
 
@@ -193,9 +193,9 @@ def _our_source(name: str) -> Source | None:
 
 def _module_of(stem: str) -> str | None:
     """The module of an engine of ours, below this package: a file, or a folder with a ``backend.py``."""
-    if (FOLDER / f"{stem}.py").is_file():
+    if os.path.isfile(os.path.join(FOLDER, f"{stem}.py")):
         return stem
-    return f"{stem}.backend" if (FOLDER / stem / "backend.py").is_file() else None
+    return f"{stem}.backend" if os.path.isfile(os.path.join(FOLDER, stem, "backend.py")) else None
 
 
 @cache

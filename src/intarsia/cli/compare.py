@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from intarsia.config import CompilationConfig
-    from intarsia.driver.settings import AnyPath, CompileOptions
+    from intarsia.driver.settings import CompileOptions
+    from intarsia.files import AnyPath
     from intarsia.report.limits import Limit
 
 

@@ -23,12 +23,11 @@ from intarsia.devices import model_constraints
 from intarsia.driver.interruption import as_interrupted
 from intarsia.driver.settings import CompileOptions, CompileSettings, settings_of
 from intarsia.errors import ConfigError
-from intarsia.files import Scratch
+from intarsia.files import AnyPath, Scratch
 from intarsia.graph import load_model
 from intarsia.graph.bind import ranges_of
 from intarsia.runtime.artifact.trust import OWN, Trust
 
-AnyPath = str | os.PathLike[str]
 REFUSED: Final = {
     "plan": "a plan file is of one machine",
     "constraints": "they name devices of one machine",

@@ -16,6 +16,7 @@ from intarsia.config.search_settings import Limit, Objective
 from intarsia.cost.records.store_url import url_of
 from intarsia.devices import Constraint, read_constraints
 from intarsia.errors import ConfigError, PlanError, SpecError
+from intarsia.files import AnyPath
 from intarsia.graph.bind import Shapes, ranges_of, stated_shapes
 from intarsia.numbers import memory_bytes, shown
 from intarsia.partitioning import PlanFile, parse_plan
@@ -25,7 +26,6 @@ from intarsia.spec.problems import nearest
 from intarsia.target import Target
 
 Strategy = Literal["single", "greedy", "collage", "manual"]
-AnyPath = str | os.PathLike[str]
 Constraints = AnyPath | Iterable[Constraint]
 """The path of a file of constraints, or constraints."""
 

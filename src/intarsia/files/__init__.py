@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from intarsia.lazy import attributes_of
@@ -22,10 +23,14 @@ if TYPE_CHECKING:
         replacing,
     )
 
+AnyPath = str | os.PathLike[str]
+"""What a path may be given as."""
+
 __all__ = [
     "DRAFT",
     "SCRATCH",
     "WORK",
+    "AnyPath",
     "Scratch",
     "cache_folder",
     "check_place",

@@ -6,10 +6,11 @@ import os
 import stat
 import sys
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from intarsia.files.temporary import Scratch
 
 _NAME = "intarsia"
@@ -17,23 +18,30 @@ _NAME = "intarsia"
 
 def own_cache() -> Path:
     """Intarsia's folder in the user's cache folder, whether or not it is there."""
+    from pathlib import Path
+
+    return Path(own_cache_place())
+
+
+def own_cache_place() -> str:
+    """`own_cache` as text: a run asks for it, and would load pathlib for this alone."""
     plain = _plain_cache() if sys.platform == "linux" else None
     if plain is not None:
-        return plain / _NAME
+        return os.path.join(plain, _NAME)
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir(_NAME))
+    return platformdirs.user_cache_dir(_NAME)
 
 
-def _plain_cache() -> Path | None:
+def _plain_cache() -> str | None:
     """The user's cache folder as the XDG Base Directory Specification has it, where the environment says enough.
 
     It is what platformdirs answers too, whose import takes as long as a tenth of what a run imports.
     """
     stated, home = (os.environ.get(name, "") for name in ("XDG_CACHE_HOME", "HOME"))
     if os.path.isabs(stated):
-        return Path(stated)
-    return Path(home, ".cache") if os.path.isabs(home) else None
+        return stated
+    return os.path.join(home, ".cache") if os.path.isabs(home) else None
 
 
 def cache_folder() -> Path:

@@ -15,6 +15,7 @@ import numpy as np
 from intarsia.config import CompilationConfig
 from intarsia.driver.settings import CompileOptions, CompileSettings, settings_of, stated_of
 from intarsia.errors import ConfigError, FeedError, IntarsiaError
+from intarsia.files import AnyPath
 from intarsia.graph.reading.interface import interface_of
 from intarsia.graph.store import structure
 from intarsia.interop.binding import IOBinding
@@ -28,7 +29,7 @@ from intarsia.interop.sizes import SizedModels, open_inputs
 from intarsia.interop.trace import Trace
 from intarsia.interop.values import OrtValue
 from intarsia.runtime import Artifact, CompiledModel
-from intarsia.runtime.artifact.trust import UNSTATED, AnyPath, Trust
+from intarsia.runtime.artifact.trust import UNSTATED, Trust
 from intarsia.spec.problems import nearest
 from intarsia.target.aliases import CPU_PROVIDER, PROVIDERS
 

@@ -7,7 +7,6 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
@@ -15,9 +14,10 @@ import numpy as np
 from intarsia.backends.contract import EngineArtifact, Signature
 from intarsia.errors import ArtifactError, ClosedError, ConfigError, FeedError, IntarsiaError
 from intarsia.extras import compiling
+from intarsia.files import AnyPath
 from intarsia.forks import Forkable, left_behind
 from intarsia.runtime.artifact.artifact import Artifact
-from intarsia.runtime.artifact.trust import AnyPath, Trust
+from intarsia.runtime.artifact.trust import Trust
 from intarsia.runtime.executors.arrays import handed_back, library_of
 from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.executors.feeds import check_feeds, named_feeds
@@ -26,6 +26,8 @@ from intarsia.runtime.loading import load_steps
 from intarsia.runtime.plan import Plan
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from intarsia.runtime.buckets import Bucket
     from intarsia.runtime.executors.pipeline import PipelineExecutor
     from intarsia.runtime.executors.stream import Stream
@@ -205,7 +207,7 @@ class CompiledModel(Forkable):
             from intarsia.runtime.artifact.known import known_digest
 
             self._artifact.check_code()
-            if known_digest(self._artifact.path, self._artifact.content) is None:
+            if known_digest(self._artifact.place, self._artifact.content) is None:
                 from intarsia.runtime.rehearsal import rehearse
 
                 rehearse(self._artifact)
@@ -285,13 +287,15 @@ class CompiledModel(Forkable):
             DiskError: The disk is full. Both are an ``OSError`` too.
             ClosedError: It was only kept until the model was closed.
         """
+        from pathlib import Path
+
         from intarsia.files import make_folder, place_file
         from intarsia.runtime.artifact.known import known_digest, remember
 
         if self._turns.is_closed and not self._artifact.path.exists():
             raise ClosedError("the model was closed, and it was not saved before; save it, then close it")
         destination = Path(path)
-        digest = known_digest(self._artifact.path, self._artifact.content)
+        digest = known_digest(self._artifact.place, self._artifact.content)
         make_folder(destination.parent)
         place_file(self._artifact.path, destination, is_spare=self._on_close is not None)
         if digest is not None:
@@ -379,7 +383,7 @@ def load(
         LoadError: An engine did not load its part.
     """
     trust = Trust.of(allow, machine_code=machine_code, signed_by=signed_by, trusted=trusted)
-    model = CompiledModel(Artifact(Path(path), trust))
+    model = CompiledModel(Artifact(path, trust))
     model.load()
     return model
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
+from intarsia.files import AnyPath
 from intarsia.light_dataclass import dataclass
 
-CGROUP = Path("/sys/fs/cgroup")
-MEMBERSHIP = Path("/proc/self/cgroup")
+CGROUP = "/sys/fs/cgroup"
+MEMBERSHIP = "/proc/self/cgroup"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Cores:
         return max(1, self.affinity if self.quota is None else min(self.affinity, math.floor(self.quota)))
 
 
-def cores_here(root: Path = CGROUP) -> Cores:
+def cores_here(root: AnyPath = CGROUP) -> Cores:
     """The cores as this process finds them now."""
     shown = os.cpu_count() or 1
     try:
@@ -46,12 +46,12 @@ def cores_here(root: Path = CGROUP) -> Cores:
     return Cores(shown=shown, affinity=affinity, quota=cpu_quota(root))
 
 
-def thread_budget(root: Path = CGROUP) -> int:
+def thread_budget(root: AnyPath = CGROUP) -> int:
     """Cores this process may use."""
     return cores_here(root).budget
 
 
-def memory_bytes(root: Path = CGROUP, membership: Path = MEMBERSHIP) -> int:
+def memory_bytes(root: AnyPath = CGROUP, membership: AnyPath = MEMBERSHIP) -> int:
     """Memory of the machine, or what this process may use of it: by its control groups (v1 or v2) and its own limits.
 
     Args:
@@ -65,19 +65,22 @@ def memory_bytes(root: Path = CGROUP, membership: Path = MEMBERSHIP) -> int:
     return min([int(psutil.virtual_memory().total), *allowed])
 
 
-def _memory_limits(root: Path, membership: Path) -> Iterator[Path]:
+def _memory_limits(root: AnyPath, membership: AnyPath) -> Iterator[str]:
     """The files that may hold a limit: of each group that this process is in, and of all groups around it."""
-    yield from (root / "memory.max", root / "memory/memory.limit_in_bytes")
+    from pathlib import PurePosixPath
+
+    yield from (os.path.join(root, name) for name in ("memory.max", "memory/memory.limit_in_bytes"))
     for line in _read(membership).splitlines():
         _, _, rest = line.partition(":")
         controllers, _, group = rest.partition(":")
-        if ".." in Path(group).parts:  # outside of what is mounted here
+        inside = PurePosixPath(group.lstrip("/"))
+        if ".." in inside.parts:  # outside of what is mounted here
             continue
-        for part in (Path(group.lstrip("/")), *Path(group.lstrip("/")).parents):
+        for part in (inside, *inside.parents):
             if not controllers:
-                yield root / part / "memory.max"
+                yield os.path.join(root, part, "memory.max")
             elif "memory" in controllers.split(","):
-                yield root / "memory" / part / "memory.limit_in_bytes"
+                yield os.path.join(root, "memory", part, "memory.limit_in_bytes")
 
 
 def _process_limits() -> list[int]:
@@ -90,19 +93,20 @@ def _process_limits() -> list[int]:
     return [limit for limit in found if limit != resource.RLIM_INFINITY]
 
 
-def cpu_quota(root: Path = CGROUP) -> float | None:
+def cpu_quota(root: AnyPath = CGROUP) -> float | None:
     """CPUs that the container may use, or ``None`` without a limit."""
-    unified = _read(root / "cpu.max").split()
+    unified = _read(os.path.join(root, "cpu.max")).split()
     if len(unified) == 2 and unified[0] != "max":
         return int(unified[0]) / int(unified[1])
-    quota, period = _read(root / "cpu/cpu.cfs_quota_us"), _read(root / "cpu/cpu.cfs_period_us")
+    quota, period = (_read(os.path.join(root, f"cpu/cpu.cfs_{name}_us")) for name in ("quota", "period"))
     if quota and period and int(quota) > 0:
         return int(quota) / int(period)
     return None
 
 
-def _read(path: Path) -> str:
+def _read(path: AnyPath) -> str:
     try:
-        return path.read_text(encoding="ascii").strip()
+        with open(path, encoding="ascii") as file:
+            return file.read().strip()
     except OSError:
         return ""

@@ -18,7 +18,7 @@ BUILT_IN = tuple(
     kind.name
     for kind in BACKED
     for stem in [kind.name.replace("-", "_")]
-    if (registry.FOLDER / f"{stem}.py").exists() or (registry.FOLDER / stem / "backend.py").exists()
+    if Path(registry.FOLDER, f"{stem}.py").exists() or Path(registry.FOLDER, stem, "backend.py").exists()
 )
 
 
@@ -142,7 +142,7 @@ def test_a_file_or_a_folder_called_as_its_kind_is_an_engine(place: str, tmp_path
         "from pathlib import Path\n"
         "from intarsia.backends import __path__, registry\n"
         "__path__.append(sys.argv[1])\n"
-        "registry.FOLDER = Path(sys.argv[1])\n"
+        "registry.FOLDER = sys.argv[1]\n"
         "print(registry.names(), type(registry.get('ethos-n')).__name__, registry.probe('ethos-n').usable)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract.artifact import EngineArtifact
@@ -22,6 +21,8 @@ from intarsia.errors import LoadError, ModelError
 from intarsia.light_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
 
     from intarsia.config.emulated import InstructionSet

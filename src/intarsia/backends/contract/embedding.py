@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from intarsia.backends.contract.artifact import EngineArtifact, Signature
@@ -13,6 +12,8 @@ from intarsia.backends.contract.slots import Arrays
 from intarsia.light_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from intarsia.config.settings import RunSettings
     from intarsia.graph import SubModel
     from intarsia.target import Target

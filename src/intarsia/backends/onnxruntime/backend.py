@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from importlib import util
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract import (
@@ -42,6 +41,8 @@ from intarsia.backends.package_probe import installed, package_folder, version_b
 from intarsia.errors import ExecutionError, LoadError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
 
     from intarsia.config.settings import RunSettings

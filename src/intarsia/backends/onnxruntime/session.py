@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from intarsia.backends.contract import (
@@ -228,7 +227,7 @@ def session_options(values: Mapping[str, Any]) -> Any:
 
 def _present(library: str) -> str:
     """Raises an error that says what to do, where ONNX Runtime's says which system call failed."""
-    if not Path(library).is_file():
+    if not os.path.isfile(library):
         raise LoadError(_NAME, f"the library of custom operators {library} is not there; put it back, or compile anew")
     return library
 

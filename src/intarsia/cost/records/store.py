@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,12 +23,11 @@ from intarsia.cost.records.record import Key
 from intarsia.cost.records.sqlite import Sqlite
 from intarsia.cost.records.store_url import url_of
 from intarsia.errors import ConfigError
-from intarsia.files import cache_folder, own_cache, temporary_cache
+from intarsia.files import AnyPath, cache_folder, own_cache, temporary_cache
 
 log = logging.getLogger(__name__)
 
 STORE = "records.sqlite"
-AnyPath = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,10 @@ has a plan for each bucket of sizes, and what two of them have in common is stor
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from mmap import mmap
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +40,8 @@ from intarsia.runtime.nested_artifacts import maker_of
 from intarsia.runtime.plan import Build, Plan
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from intarsia.graph import Graph
     from intarsia.runtime.buckets import InputSpec
 
@@ -47,13 +49,13 @@ if TYPE_CHECKING:
 class Artifact:
     """An artifact file, read and checked; nothing of an engine is loaded yet."""
 
-    def __init__(self, path: Path, trust: Trust = UNSTATED) -> None:
+    def __init__(self, path: str | os.PathLike[str], trust: Trust = UNSTATED) -> None:
         """Read it, once its signature was checked.
 
         Raises:
             ArtifactError: It is damaged, or none; or not signed as asked, or would run what is not allowed.
         """
-        self.path = path
+        self.place: str = os.fspath(path)
         self.trust = trust
         self._reader = Reader(path)
         if DEPLOYMENT in self._reader.sizes:
@@ -83,6 +85,13 @@ class Artifact:
         return (*named, *(code for name in self.manifest.engines for code in code_of_engine(name)))
 
     @property
+    def path(self) -> Path:
+        """Where it lies: ``place`` as a path. A run does without, for its sake pathlib is not loaded."""
+        from pathlib import Path
+
+        return Path(self.place)
+
+    @property
     def held_code(self) -> tuple[HeldCode, ...]:
         """Machine code inside it that loading may run."""
         import hashlib
@@ -105,7 +114,7 @@ class Artifact:
     def check_code(self, *more: NamedCode) -> None:
         """Ask `Trust.check_code` whether it may run what it names and holds, and what else its parts name."""
         held = [entry_of(number, file) for number, _, file in self._held()]
-        self.trust.check_code(self.path, (*self.named_code, *more), held)
+        self.trust.check_code(self.place, (*self.named_code, *more), held)
 
     def _held(self) -> Iterable[tuple[int, str, str]]:
         """Place, engine and file of each that holds machine code."""

@@ -11,7 +11,6 @@ import os
 import stat
 import struct
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 import xxhash
@@ -47,8 +46,8 @@ class Member(NamedTuple):
 class Reader:
     """A container that was checked in full; entries are views of ``buffer``, the whole file mapped read-only."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = path = os.fspath(path)
         try:
             # Opening a pipe would wait for whoever writes to it.
             with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
@@ -85,7 +84,7 @@ class Reader:
     def _check(self) -> None:
         tail = self.buffer[-DIGEST - len(PREFIX) :]
         if not tail.startswith(PREFIX):
-            if self.path.suffix == _MODEL_SUFFIX or self.buffer[: len(_MODEL)] == _MODEL:
+            if self.path.endswith(_MODEL_SUFFIX) or self.buffer[: len(_MODEL)] == _MODEL:
                 raise ArtifactError(
                     f"{self.path}: an ONNX model, not an artifact; compile it first: intarsia compile {self.path}"
                 )

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from mmap import mmap
-from pathlib import Path
 
-from intarsia.files import cache_folder, own_cache
+from intarsia.files import AnyPath
+from intarsia.files.caches import cache_folder, own_cache_place
 
 _FOLDER = "known-artifacts"
 _MOST = 4096
@@ -26,50 +26,52 @@ def digest_of(content: bytes | mmap) -> str:
         return hashlib.sha256(view).hexdigest()
 
 
-def known_digest(path: Path, content: bytes | mmap) -> str | None:
+def known_digest(path: AnyPath, content: bytes | mmap) -> str | None:
     """The digest of a file that was remembered; ``None`` of any other.
 
     One that lies where it did, and was not written since, is recognised by that alone; any other is read once.
     """
-    folder = own_cache() / _FOLDER
-    if not folder.is_dir():
+    folder = os.path.join(own_cache_place(), _FOLDER)
+    if not os.path.isdir(folder):
         return None
     place = _place(path)
-    digest = _noted(folder / place) if place else ""
-    if digest and (folder / digest).exists():
+    digest = _noted(os.path.join(folder, place)) if place else ""
+    if digest and os.path.exists(os.path.join(folder, digest)):
         return digest
     digest = digest_of(content)
-    if not (folder / digest).exists():
+    if not os.path.exists(os.path.join(folder, digest)):
         return None
     _note(folder, path, digest)
     return digest
 
 
-def remember(path: Path, digest: str | None = None) -> None:
+def remember(path: AnyPath, digest: str | None = None) -> None:
     """Remember a file, which has this digest if that is known. Where no cache can be written, nothing is remembered."""
     with suppress(OSError):
         if digest is None:
             import hashlib
 
-            with path.open("rb") as file:
+            with open(path, "rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
-        folder = cache_folder() / _FOLDER
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = os.path.join(cache_folder(), _FOLDER)
+        os.makedirs(folder, exist_ok=True)
         _note(folder, path, digest)
 
 
-def _note(folder: Path, path: Path, digest: str) -> None:
+def _note(folder: str, path: AnyPath, digest: str) -> None:
+    from pathlib import Path
+
     from intarsia.files import replace_file
 
     with suppress(OSError):
-        replace_file(folder / digest, b"")
+        replace_file(Path(folder, digest), b"")
         place = _place(path)
         if place:
-            replace_file(folder / place, digest.encode())
+            replace_file(Path(folder, place), digest.encode())
         _remove_old(folder)
 
 
-def _remove_old(folder: Path) -> None:
+def _remove_old(folder: str) -> None:
     with os.scandir(folder) as entries:
         found = list(entries)
     if len(found) > _MOST:
@@ -78,7 +80,7 @@ def _remove_old(folder: Path) -> None:
                 os.unlink(entry)
 
 
-def _place(path: Path) -> str:
+def _place(path: AnyPath) -> str:
     """What changes with each change of a file: who can set the last of these has the whole machine."""
     try:
         facts = os.stat(path)
@@ -88,8 +90,9 @@ def _place(path: Path) -> str:
     return "-".join(map(str, changing))
 
 
-def _noted(note: Path) -> str:
+def _noted(note: str) -> str:
     try:
-        return note.read_text(encoding="ascii")
+        with open(note, encoding="ascii") as file:
+            return file.read()
     except (OSError, UnicodeDecodeError):
         return ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import platform
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
 
 from intarsia.light_dataclass import dataclass
 from intarsia.target.cores import thread_budget
@@ -58,9 +58,9 @@ class Machine:
 @functools.cache
 def this_machine() -> Machine:
     """The machine that runs this process."""
-    cpuinfo = Path("/proc/cpuinfo")
-    text = cpuinfo.read_text(encoding="utf-8", errors="replace") if cpuinfo.exists() else ""
-    model, flags = _cpuinfo(text.splitlines())
+    model, flags = "", frozenset[str]()
+    with suppress(FileNotFoundError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        model, flags = _cpuinfo(file)
     return Machine(
         architecture=platform.machine(),
         isa=tuple(sorted(ISA_FEATURES & flags)),

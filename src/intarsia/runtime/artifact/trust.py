@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from intarsia.backends import registry
 from intarsia.errors import ArtifactError, BackendUnavailableError, ConfigError
+from intarsia.files import AnyPath
 from intarsia.light_dataclass import dataclass
 from intarsia.runtime.artifact.container import SIGNATURE, Reader
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 POLICY = "INTARSIA_SIGNED_BY"
 """Files of public keys, as in ``PATH``: only what one of these has signed is opened. No call overrules it."""
-AnyPath = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +99,8 @@ class Trust:
         """
         if SIGNATURE not in reader.sizes and not self._is_signature_asked:
             return None
+        from pathlib import Path
+
         from intarsia.runtime.artifact.signature import fingerprint, fits, public_keys, signature_of
 
         signed = signature_of(reader)
@@ -122,7 +123,7 @@ class Trust:
             )
         return None if signed is None else signed.fingerprint
 
-    def check_code(self, path: Path, named: Iterable[NamedCode], held: Sequence[str]) -> None:
+    def check_code(self, path: str, named: Iterable[NamedCode], held: Sequence[str]) -> None:
         """Ask for all that loading would run beside the engines that are installed: what it names, what entries hold.
 
         Raises:
