@@ -34,8 +34,9 @@ EXIT_CODES = frozenset({0, 2, 3, 4, 5, 6, 7, 8, 130})
 """Those that ``intarsia --help`` promises, but for 1, which says that nobody foresaw it."""
 
 _TEMPORARY, _CACHE, _HOME = ".tmp", ".cache", ".home"
-_TOOLS = frozenset({"uname", "ldconfig", "cc", "gcc", "c++", "g++", "clang", "clang++", "ld", "ar", "as", "objdump"})
-"""Programs that Python's own library and compilers of engines start."""
+_COMPILERS = ("cc", "gcc", "c++", "g++", "clang", "clang++", "ld", "ar", "as", "objdump")
+_TOOLS = frozenset({"uname", "ldconfig", "openssl", *_COMPILERS})
+"""Programs that Python's own library and compilers of engines start; inductor digests a header by openssl."""
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CHANGES = {
     "os.remove": (0,),
@@ -64,11 +65,13 @@ class Case:
         name: Says seed and mutation, enough to replay it.
         argv: Arguments of ``intarsia``; paths among them are absolute, or relative to the folder.
         folder: The only place that may be written; its temporary files, cache and home lie in it, too.
+        compile_s: Seconds that an engine's own compiler may take, besides what every case may.
     """
 
     name: str
     argv: tuple[str, ...]
     folder: Path
+    compile_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def _run(
             if not idle:
                 yield from _ended(running, idle)
             worker = idle.pop()
-            worker.begin(case, limit_s)
+            worker.begin(case, limit_s + case.compile_s)
             running[worker.wire] = worker, case
         while running:
             yield from _ended(running, idle)

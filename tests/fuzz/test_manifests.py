@@ -31,6 +31,8 @@ SHARE = 4
 WHOLE = 5000
 """Cases of all bases together in `make large`."""
 LIMIT_S = 10.0
+COMPILE_S = {"single-inductor": 50.0}
+"""Of engines whose own compiler takes as long as the limit: where a partition is built anew, or exported."""
 DEEP = "[" * 20_000 + "]" * 20_000
 _DEEP_MARK = "deep-nesting-stands-here"
 _HOSTILE = "\x1b]0;owned\x07\x1b[31m\u202egnp.exe\u2066\x9b2J\x7f"
@@ -265,7 +267,7 @@ def cases(bases: Path, names: Sequence[tuple[str, int]], folder: Path) -> Iterat
         path = place / "m.intarsia"
         what = write_mutant(bases / f"{base}.intarsia", seed, path)
         argv = argv_of(path, random.Random(f"{base}/{seed}/verb"))
-        yield Case(f"{base}/{seed} {argv[0]}: {what}", argv, place)
+        yield Case(f"{base}/{seed} {argv[0]}: {what}", argv, place, COMPILE_S.get(base, 0.0))
 
 
 def found_faults(bases: Path, names: Sequence[tuple[str, int]], folder: Path, workers: int = 2) -> list[str]:
