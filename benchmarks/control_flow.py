@@ -1,4 +1,4 @@
-"""A loop whose body runs on other engines than what is around it, against the engines that run the loop as it is.
+"""A loop whose body has a plan of its own, against the engines that run the loop as it is.
 
 ``python -m benchmarks.control_flow [--quick]`` writes ``benchmarks/results/control_flow.json``. The network refines a
 picture in rounds: convolutions with a gate, fed back. It is compiled for the executor ``vm``, and raced in fresh
@@ -25,7 +25,7 @@ from intarsia.runtime import thread_budget
 
 RESULTS = Path(__file__).parent / "results" / "control_flow.json"
 CHANNELS, SIZE, ROUNDS = 64, 56, 6
-MACHINE = {"targets": ["onnxruntime", "openvino", "mnn", "ncnn"], "executor": "vm"}
+MACHINE = {"targets": ["winograd", "onnxruntime", "openvino", "mnn", "ncnn"], "executor": "vm"}
 
 
 def refining(channels: int = CHANNELS, size: int = SIZE, rounds: int = ROUNDS) -> onnx.ModelProto:

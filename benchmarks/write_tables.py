@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import serving_tables
+from benchmarks import runtime_tables, serving_tables
 from benchmarks.accuracy import RESULTS as ACCURACY
 from benchmarks.competitors import BASELINES, DEFAULT, PRODUCT
 from benchmarks.exported import RESULTS as EXPORTED
@@ -28,10 +28,8 @@ from benchmarks.suite import RESULTS as SUITE
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PAGES = (
-    README,
-    *(ROOT / "docs" / name for name in ("benchmarks.md", "accuracy.md", "microcontrollers.md", "serving.md")),
-)
+_PAGES = ("accuracy.md", "benchmarks.md", "configuration.md", "cpp.md", "microcontrollers.md", "serving.md")
+PAGES = (README, *(ROOT / "docs" / name for name in _PAGES))
 """Those with figures."""
 ELSEWHERE = SUITE.with_name("suite-xeon.json")
 """The suite on another machine."""
@@ -66,7 +64,7 @@ class Figures:
         one_thread: By `benchmarks.one_thread`.
         demo: What the demo printed.
         microcontroller_session: What `benchmarks.microcontroller_session` typed, and what came back.
-        served: By the scripts of `benchmarks.serving_tables`, as far as they were run, by their files.
+        by_file: What else was run, as far as it was, by the files of the figures.
     """
 
     suite: Json
@@ -79,7 +77,7 @@ class Figures:
     one_thread: Json
     demo: str
     microcontroller_session: str
-    served: Mapping[Path, Json]
+    by_file: Mapping[Path, Json]
 
     @staticmethod
     def read() -> Figures:
@@ -99,7 +97,7 @@ class Figures:
             one_thread=one_thread,
             demo=DEMO.read_text(encoding="utf-8"),
             microcontroller_session=MICROCONTROLLER_SESSION.read_text(encoding="utf-8"),
-            served={file: json.loads(file.read_text(encoding="utf-8")) for file in SERVED if file.exists()},
+            by_file={file: json.loads(file.read_text(encoding="utf-8")) for file in BY_FILE if file.exists()},
         )
 
     @property
@@ -125,7 +123,7 @@ class Figures:
             "microcontroller bytes": _numbers(bytes_beside(self.microcontrollers)),
             "one thread": _numbers(table(self.one_thread)),
             "machine of one thread": f"{_cpu(self.one_thread['machine'])}, 1 thread, fp32, batch 1.",
-            **{SERVED[file][0]: SERVED[file][1](found) for file, found in self.served.items()},
+            **{BY_FILE[file][0]: BY_FILE[file][1](found) for file, found in self.by_file.items()},
         }
 
 
@@ -327,13 +325,15 @@ def _cpu(found: Json) -> str:
     return f"{found['cpu']} ({found['architecture']})"
 
 
-SERVED: Mapping[Path, tuple[str, Callable[[Json], str]]] = {
+BY_FILE: Mapping[Path, tuple[str, Callable[[Json], str]]] = {
     serving_tables.SERVING: ("overhead of serving", lambda found: _numbers(serving_tables.overhead(found))),
     serving_tables.BESIDE: ("serving beside", lambda found: _numbers(serving_tables.beside(found))),
     serving_tables.OVERLOAD: ("overload", serving_tables.overload),
+    runtime_tables.CPP_RUNTIME: ("runtime cpp", lambda found: _numbers(runtime_tables.cpp_runtime(found))),
+    runtime_tables.CONTROL_FLOW: ("control flow", runtime_tables.control_flow),
     serving_tables.PROTOCOL: ("protocol beside", lambda found: _table(serving_tables.protocol(found))),
 }
-"""The parts of the page of serving, by the files of their figures."""
+"""Parts of pages, by the files of their figures."""
 
 
 def main() -> None:
