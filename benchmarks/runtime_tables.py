@@ -1,14 +1,15 @@
-"""Tables of what the runtime `cpp` costs beside Python's, and of a loop whose body has a plan of its own."""
+"""What pages say of starts, of the runtime `cpp` beside Python's, and of a loop whose body has a plan of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from benchmarks.cold_start import RESULTS as COLD_START
 from benchmarks.control_flow import RESULTS as CONTROL_FLOW
 from benchmarks.cpp_runtime import RESULTS as CPP_RUNTIME
 
-__all__ = ["CONTROL_FLOW", "CPP_RUNTIME", "control_flow", "cpp_runtime"]
+__all__ = ["COLD_START", "CONTROL_FLOW", "CPP_RUNTIME", "control_flow", "cpp_runtime", "starts"]
 
 Json = Mapping[str, Any]
 
@@ -18,13 +19,12 @@ def cpp_runtime(found: Json) -> Iterator[tuple[str, ...]]:
     yield ("plan", "a call, of Python's time", "control", "cold start, ms", "of the best engine's own", "control")
     for plan, row in found["plans"].items():
         call, start = row["latency"], row["cold start"]
-        best = min((name for name in start["ms"] if name.endswith("alone")), key=start["ms"].__getitem__)
         yield (
             plan,
             f"{call['cpp / python']:.2f}",
             f"{call['control']:.2f}",
             f"{start['ms']['cpp']:.0f}",
-            f"{start[f'cpp / {best}']:.2f}",
+            f"{_of_the_best(start):.2f}",
             f"{start['control']:.2f}",
         )
 
@@ -43,3 +43,21 @@ def control_flow(found: Json) -> str:
         f"as fast ({gain['low']:.2f} to {gain['high']:.2f}; control {control['median']:.2f}; "
         "`benchmarks/control_flow.py`)."
     )
+
+
+def starts(python: Json, cpp: Json) -> str:
+    """One sentence: what the starts of plans on ONNX Runtime take of those of the best engine itself."""
+    own = [found["ratios"]["intarsia, onnxruntime"]["wall_ms"] for found in python.values()]
+    native = [_of_the_best(row["cold start"]) for plan, row in cpp["plans"].items() if plan.endswith(" onnxruntime")]
+    return (
+        "From the start of a process to its first answer, artifacts for ONNX Runtime take "
+        f"{min(own):.2f} to {max(own):.2f}\n"
+        "of the time of the best engine's own start in Python, and "
+        f"{min(native):.2f} to {max(native):.2f} in C++\n"
+        f"({', '.join(sorted(python))}): [all starts](docs/ship.md#the-start), [in C++](docs/cpp.md#how-fast-it-is)."
+    )
+
+
+def _of_the_best(start: Json) -> float:
+    best = min((name for name in start["ms"] if name.endswith("alone")), key=start["ms"].__getitem__)
+    return float(start[f"cpp / {best}"])

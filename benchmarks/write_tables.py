@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import runtime_tables, serving_tables
+from benchmarks import serving_tables
 from benchmarks.accuracy import RESULTS as ACCURACY
 from benchmarks.competitors import BASELINES, DEFAULT, PRODUCT
 from benchmarks.exported import RESULTS as EXPORTED
@@ -24,6 +24,7 @@ from benchmarks.microcontroller_tables import bytes_beside, instructions, memory
 from benchmarks.microcontrollers import RESULTS as MICROCONTROLLERS
 from benchmarks.one_thread import RESULTS as ONE_THREAD
 from benchmarks.one_thread import table
+from benchmarks.runtime_tables import COLD_START, CONTROL_FLOW, CPP_RUNTIME, control_flow, cpp_runtime, starts
 from benchmarks.suite import RESULTS as SUITE
 
 ROOT = Path(__file__).parents[1]
@@ -62,9 +63,12 @@ class Figures:
         integers: By `benchmarks.integers`.
         microcontrollers: By `benchmarks.microcontrollers`.
         one_thread: By `benchmarks.one_thread`.
+        cold_starts: By `benchmarks.cold_start`.
+        cpp_runtime: By `benchmarks.cpp_runtime`.
+        control_flow: By `benchmarks.control_flow`.
         demo: What the demo printed.
         microcontroller_session: What `benchmarks.microcontroller_session` typed, and what came back.
-        by_file: What else was run, as far as it was, by the files of the figures.
+        served: By the scripts of `benchmarks.serving_tables`, as far as they were run, by their files.
     """
 
     suite: Json
@@ -75,29 +79,36 @@ class Figures:
     integers: Json
     microcontrollers: Json
     one_thread: Json
+    cold_starts: Json
+    cpp_runtime: Json
+    control_flow: Json
     demo: str
     microcontroller_session: str
-    by_file: Mapping[Path, Json]
+    served: Mapping[Path, Json]
 
     @staticmethod
     def read() -> Figures:
         """Those that are committed."""
-        files = (SUITE, ELSEWHERE, FIXED_PLANS, ACCURACY, EXPORTED, INTEGERS, MICROCONTROLLERS, ONE_THREAD)
-        suite, elsewhere, fixed_plans, accuracy, exported, integers, microcontrollers, one_thread = (
-            json.loads(file.read_text(encoding="utf-8")) for file in files
-        )
+
+        def read(file: Path) -> Json:
+            found: Json = json.loads(file.read_text(encoding="utf-8"))
+            return found
+
         return Figures(
-            suite=suite,
-            elsewhere=elsewhere,
-            fixed_plans=fixed_plans,
-            accuracy=accuracy,
-            exported=exported,
-            integers=integers,
-            microcontrollers=microcontrollers,
-            one_thread=one_thread,
+            suite=read(SUITE),
+            elsewhere=read(ELSEWHERE),
+            fixed_plans=read(FIXED_PLANS),
+            accuracy=read(ACCURACY),
+            exported=read(EXPORTED),
+            integers=read(INTEGERS),
+            microcontrollers=read(MICROCONTROLLERS),
+            one_thread=read(ONE_THREAD),
+            cold_starts=read(COLD_START),
+            cpp_runtime=read(CPP_RUNTIME),
+            control_flow=read(CONTROL_FLOW),
             demo=DEMO.read_text(encoding="utf-8"),
             microcontroller_session=MICROCONTROLLER_SESSION.read_text(encoding="utf-8"),
-            by_file={file: json.loads(file.read_text(encoding="utf-8")) for file in BY_FILE if file.exists()},
+            served={file: read(file) for file in SERVED if file.exists()},
         )
 
     @property
@@ -123,7 +134,10 @@ class Figures:
             "microcontroller bytes": _numbers(bytes_beside(self.microcontrollers)),
             "one thread": _numbers(table(self.one_thread)),
             "machine of one thread": f"{_cpu(self.one_thread['machine'])}, 1 thread, fp32, batch 1.",
-            **{BY_FILE[file][0]: BY_FILE[file][1](found) for file, found in self.by_file.items()},
+            "starts": starts(self.cold_starts, self.cpp_runtime),
+            "runtime cpp": _numbers(cpp_runtime(self.cpp_runtime)),
+            "control flow": control_flow(self.control_flow),
+            **{SERVED[file][0]: SERVED[file][1](found) for file, found in self.served.items()},
         }
 
 
@@ -325,15 +339,13 @@ def _cpu(found: Json) -> str:
     return f"{found['cpu']} ({found['architecture']})"
 
 
-BY_FILE: Mapping[Path, tuple[str, Callable[[Json], str]]] = {
+SERVED: Mapping[Path, tuple[str, Callable[[Json], str]]] = {
     serving_tables.SERVING: ("overhead of serving", lambda found: _numbers(serving_tables.overhead(found))),
     serving_tables.BESIDE: ("serving beside", lambda found: _numbers(serving_tables.beside(found))),
     serving_tables.OVERLOAD: ("overload", serving_tables.overload),
-    runtime_tables.CPP_RUNTIME: ("runtime cpp", lambda found: _numbers(runtime_tables.cpp_runtime(found))),
-    runtime_tables.CONTROL_FLOW: ("control flow", runtime_tables.control_flow),
     serving_tables.PROTOCOL: ("protocol beside", lambda found: _table(serving_tables.protocol(found))),
 }
-"""Parts of pages, by the files of their figures."""
+"""The parts of the page of serving, by the files of their figures."""
 
 
 def main() -> None:

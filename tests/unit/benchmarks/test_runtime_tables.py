@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.runtime_tables import control_flow, cpp_runtime
+from benchmarks.runtime_tables import control_flow, cpp_runtime, starts
 
 
 def test_a_start_is_held_to_the_best_engine_whichever_the_plan_has() -> None:
@@ -31,3 +31,16 @@ def test_a_loop_is_told_in_a_sentence() -> None:
     loop["bodies"] = [{"partitions": [{"target": "mnn"}]}]
     assert "takes 16.8 ms with mnn in the loop and around it, and" in control_flow(found).replace("\n", " ")
     assert "1.28 times as fast (1.24 to 1.31; control 1.00;" in told
+
+
+def test_starts_are_told_from_the_least_to_the_most() -> None:
+    python = {
+        name: {"ratios": {"intarsia, onnxruntime": {"wall_ms": ratio}}} for name, ratio in (("a", 0.8), ("b", 1.1))
+    }
+    ms = {"cpp": 100.0, "onnxruntime alone": 125.0, "openvino alone": 110.0}
+    start = {"ms": ms, "cpp / onnxruntime alone": 0.8, "cpp / openvino alone": 0.9, "control": 1.0}
+    plans = {"a onnxruntime": {"cold start": start}, "a mix": {"cold start": start | {"cpp / openvino alone": 2.0}}}
+    told = starts(python, {"plans": plans}).replace("\n", " ")
+    assert (
+        "take 0.80 to 1.10 of the time of the best engine's own start in Python, and 0.90 to 0.90 in C++ (a, b)" in told
+    )
