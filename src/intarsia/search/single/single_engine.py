@@ -88,7 +88,8 @@ def tune_singles(
             tuning.measure(SINGLE.hopeless * best_ms(), SHARES.settings_end)
     for number, tuning in enumerate(tunings[len(quick) :], start=len(quick)):
         tell("engines", number, count, str(tuning.target))
-        found = look.verdict(tuning.target, _best(each.single() for each in tunings[:number]))
+        measured = (each for each in tunings[:number] if each.target not in against)
+        found = look.verdict(tuning.target, _best(each.single() for each in measured))
         if found is not None:
             against[tuning.target] = found
             continue

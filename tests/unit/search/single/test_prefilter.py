@@ -83,6 +83,18 @@ def test_nobody_is_looked_at_when_the_time_for_it_is_spent(problem: Problem) -> 
     assert "name it as a target" in failure.reason
 
 
+@pytest.mark.parametrize(("deadline", "words"), [(Deadline(0.0), "name it as a target"), (NO_END, "times as long as")])
+def test_one_that_was_not_measured_is_nothing_to_the_next(problem: Problem, deadline: Deadline, words: str) -> None:
+    others = [SLOW, Target("inductor"), Target("tvm")]
+    several = chain_problem(3, [FAST, *others])
+    fake = FakeMeasurer({**TIMES, **dict.fromkeys(others, (1.0, 99.0, 1.0))})
+    first, *rest = tune_singles(several, fake.as_measurer(), unwatched, deadline)
+    assert first.outcome.cost_ms == 10.0
+    for single in rest:
+        assert isinstance(single.outcome, Failure)
+        assert words in single.outcome.reason
+
+
 def test_who_was_not_looked_at_is_not_the_next_time_either(problem: Problem) -> None:
     fake = FakeMeasurer({**TIMES, SLOW: (1.0, 8.0, 1.0)})
     late, early = Deadline(90.0, start=time.monotonic() - 80.0), Deadline(90.0)
