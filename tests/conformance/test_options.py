@@ -52,6 +52,7 @@ MADE_HERE = frozenset({"cmsis-nn", "ethos-u"})
 """Engines that compile nothing by themselves: what matters is looked at before their packages are asked."""
 
 
+@pytest.mark.timeout(SECONDS + 60)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_engine_reads_what_it_says_and_no_more(engine: str) -> None:
     found = registry.probe(engine)
