@@ -71,11 +71,11 @@ def device_name(index: int) -> str:
     Raises:
         LoadError: There is none.
     """
-    _divide_as_the_driver_does()
     count = _announced()
     if not index < count:
         there = f"it has {count}, numbered from 0" if count else "'intarsia doctor' says what fixes that"
         raise LoadError("tinygrad", f"this machine has no device opencl:{index}; {there}")
+    _divide_as_the_driver_does()
     return f"CL:{index}" if index else "CL"
 
 
