@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from benchmarks.cold_start import RESULTS as COLD_START
-from benchmarks.control_flow import RESULTS as CONTROL_FLOW
-from benchmarks.cpp_runtime import RESULTS as CPP_RUNTIME
-
-__all__ = ["COLD_START", "CONTROL_FLOW", "CPP_RUNTIME", "control_flow", "cpp_runtime", "starts"]
-
 Json = Mapping[str, Any]
 
 

@@ -14,7 +14,10 @@ from typing import Any
 
 from benchmarks import serving_tables
 from benchmarks.accuracy import RESULTS as ACCURACY
+from benchmarks.cold_start import RESULTS as COLD_START
 from benchmarks.competitors import BASELINES, DEFAULT, PRODUCT
+from benchmarks.control_flow import RESULTS as CONTROL_FLOW
+from benchmarks.cpp_runtime import RESULTS as CPP_RUNTIME
 from benchmarks.exported import RESULTS as EXPORTED
 from benchmarks.fixed_plans import RESULTS as FIXED_PLANS
 from benchmarks.integers import RESULTS as INTEGERS
@@ -24,7 +27,7 @@ from benchmarks.microcontroller_tables import bytes_beside, instructions, memory
 from benchmarks.microcontrollers import RESULTS as MICROCONTROLLERS
 from benchmarks.one_thread import RESULTS as ONE_THREAD
 from benchmarks.one_thread import table
-from benchmarks.runtime_tables import COLD_START, CONTROL_FLOW, CPP_RUNTIME, control_flow, cpp_runtime, starts
+from benchmarks.runtime_tables import control_flow, cpp_runtime, starts
 from benchmarks.suite import RESULTS as SUITE
 
 ROOT = Path(__file__).parents[1]

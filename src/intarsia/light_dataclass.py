@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ else:
     Class = TypeVar("Class", bound=type)
 
     def dataclass(*, frozen: bool, slots: bool, kw_only: bool) -> Callable[[Class], Class]:
-        """What the standard one makes with these three set; it knows no others, and none of them unset."""
+        """What the standard one makes with these three set. It takes no other options, and none of the three unset."""
         if not (frozen and slots and kw_only):
             raise TypeError("a light dataclass is frozen, has slots and takes keywords only")
         return _made
@@ -48,7 +49,7 @@ def _init(self: Any, /, **given: Any) -> None:
 
 
 def _values(self: Any) -> tuple[Any, ...]:
-    return tuple([getattr(self, field.name) for field in dataclasses.fields(self)])
+    return tuple(_items(self).values())
 
 
 def _items(self: Any) -> dict[str, Any]:
@@ -77,11 +78,7 @@ def _delattr(self: Any, name: str) -> None:
 
 
 def _reduce(self: Any) -> tuple[Any, ...]:
-    return _restored, (type(self), _items(self))
-
-
-def _restored(cls: type, values: dict[str, Any]) -> Any:
-    return cls(**values)
+    return partial(self.__class__, **_items(self)), ()
 
 
 _METHODS: dict[str, Callable[..., Any]] = {

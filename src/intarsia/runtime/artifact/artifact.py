@@ -20,6 +20,7 @@ from intarsia.backends.contract import EngineArtifact, Signature
 from intarsia.backends.contract.artifact import MappedFiles
 from intarsia.backends.contract.metadata import PROGRAM
 from intarsia.errors import ArtifactError, IntarsiaError, ModelError
+from intarsia.files import AnyPath
 from intarsia.runtime.artifact.checks import check_meta, manifest_faults, raise_first
 from intarsia.runtime.artifact.container import DEPLOYMENT, Reader
 from intarsia.runtime.artifact.machine import this_machine
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 class Artifact:
     """An artifact file, read and checked; nothing of an engine is loaded yet."""
 
-    def __init__(self, path: str | os.PathLike[str], trust: Trust = UNSTATED) -> None:
+    def __init__(self, path: AnyPath, trust: Trust = UNSTATED) -> None:
         """Read it, once its signature was checked.
 
         Raises:
@@ -86,7 +87,7 @@ class Artifact:
 
     @property
     def path(self) -> Path:
-        """Where it lies: ``place`` as a path. A run does without, for its sake pathlib is not loaded."""
+        """Where it lies. A run takes ``place``, the same as text, and so loads no pathlib."""
         from pathlib import Path
 
         return Path(self.place)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import xxhash
 
 from intarsia.errors import ArtifactError
+from intarsia.files import AnyPath
 from intarsia.runtime.artifact.zip_table import Row, read_table
 
 SIGNATURE = "signature.json"
@@ -46,7 +47,7 @@ class Member(NamedTuple):
 class Reader:
     """A container that was checked in full; entries are views of ``buffer``, the whole file mapped read-only."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: AnyPath) -> None:
         self.path = path = os.fspath(path)
         try:
             # Opening a pipe would wait for whoever writes to it.
