@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def counted(number: int, noun: str, several: str | None = None) -> str:
     """``1 thread``, ``2 threads``: a number with what it counts.
@@ -28,3 +30,9 @@ def visible(text: str) -> str:
 
 _ENDS = "\u2028\u2029"
 """Blanks that end a line or a paragraph."""
+
+
+def listed(words: Iterable[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import intarsia
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, SearchSettings
 from intarsia.config.deployment import Deployment
@@ -33,6 +34,7 @@ from intarsia.remote.actors.node_place import NodePlace
 from intarsia.remote.place import WorkerPlace
 from intarsia.runtime.aot.place import place_of
 from intarsia.runtime.aot.writing import Written, write_project
+from intarsia.runtime.cpp.preparing import is_linked
 from intarsia.search.streams import pipelines
 from intarsia.target import KINDS, Target
 from tests.conformance.option_samples import sample
@@ -127,7 +129,19 @@ def _of_runtime(kind: str, option: str) -> str:
         return _of_worker(option)
     if kind == "ray":
         return _of_node(option)
+    if kind == "cpp":
+        return _compared(_is_in_program(kind), _is_in_program(stated))
     return _refused({"targets": ["reference"], "runtime": stated})
+
+
+def _is_in_program(runtime: object) -> bool:
+    """Whether the artifact of a compile for C++ asks to be linked into the program."""
+    target = {"targets": ["onnxruntime"], "runtime": runtime}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        intarsia.compile(two_layers(), target, budget=1, store=str(Path(folder, "store"))) as compiled,
+    ):
+        return is_linked(compiled.save(Path(folder, "m.intarsia")))
 
 
 def _of_worker(option: str) -> str:

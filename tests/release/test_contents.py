@@ -43,7 +43,7 @@ def held(wheel: Path) -> set[str]:
 def test_the_package_has_what_is_no_python() -> None:
     kinds = {Path(name).suffix for name in PACKAGE}
     assert kinds == {
-        *(".py", ".typed", ".c", ".h", ".cpp", ".hpp", ".txt"),  # with files of CMake
+        *(".py", ".typed", ".c", ".h", ".cpp", ".hpp", ".txt", ".cmake"),  # with files of CMake
         *(".html", ".css", ".js", ".json", ".toml", ".md", ""),
         *(".proto", ".binpb"),  # the messages of remote workers
     }

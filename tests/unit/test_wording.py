@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from intarsia.wording import counted
+from intarsia.wording import counted, listed
 
 SOURCE = Path(__file__).parents[2] / "src" / "intarsia"
 NOUNS = (
@@ -46,6 +46,10 @@ MORE_THAN_ONE = {
 )
 def test_a_number_with_what_it_counts(number: int, noun: str, several: str | None, told: str) -> None:
     assert counted(number, noun, several) == told
+
+
+def test_words_are_listed_as_in_a_sentence() -> None:
+    assert [listed(words) for words in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
 
 
 def plurals(path: Path) -> Iterator[str]:

@@ -28,7 +28,7 @@ _AOT = (
 )
 _GRAPH = (flag("link-params", "put the weights into the generated code", default=False),)
 _PIPELINE = (whole("depth", "requests in flight at one time, at most", minimum=1, unit="requests"),)
-_SYSTEM_LIB = (flag("system-lib", "link the operators into one library found by their names"),)
+_SYSTEM_LIB = (flag("system-lib", "link the model into the program, where it is found by its name"),)
 
 
 def _timeout(of_what: str) -> Option:

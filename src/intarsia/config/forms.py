@@ -14,9 +14,9 @@ from intarsia.spec.containers import NestedType
 from intarsia.spec.data_files import read_data
 from intarsia.spec.problems import Where
 from intarsia.spec.reader import SpecReader, load_json
-from intarsia.spec.syntax import Piece, layer
+from intarsia.spec.syntax import Piece, layer, words
 from intarsia.spec.types import Reader, Value
-from intarsia.target import read_priority_list
+from intarsia.target import KINDS, Target, read_priority_list
 from intarsia.target.priority import is_by_device
 from intarsia.target.target import LEVEL as TARGET_LEVEL
 
@@ -58,7 +58,7 @@ class ConfigOf(NestedType):
         if level != "target":
             return _refuse(level, where.on(inner), reader)
         if is_lone:
-            return _around([_alone(reader).nested_text("target", inner, where.on(inner), in_list=True)], where, reader)
+            return _around(machine_of_text(inner, where.on(inner), reader), where, reader)
         return _around(ELEMENTS.from_text(piece, where.field("targets"), reader), where, reader)
 
     def from_data(self, data: object, where: Where, reader: Reader) -> Value:
@@ -74,7 +74,7 @@ class ConfigOf(NestedType):
             return _around(_by_device(data, where, reader), where, reader)
         if isinstance(data, list | tuple):
             return _around(ELEMENTS.from_data(data, where.field("targets"), reader), where, reader)
-        return _around([_alone(reader).nested_data("target", data, where, in_list=True)], where, reader)
+        return _around(_machine_of_data(data, where, reader), where, reader)
 
 
 def _around(elements: Sequence[Value] | None, where: Where, reader: Reader) -> Value:
@@ -84,11 +84,38 @@ def _around(elements: Sequence[Value] | None, where: Where, reader: Reader) -> V
     return reader.nested_data(CONFIG, {"targets": list(elements)}, where, in_list=False)
 
 
+def machine_of_text(piece: Piece, where: Where, reader: Reader) -> list[Value]:
+    """The targets of a machine that is written as one target.
+
+    An accelerator's alias stands for its list. A device that names an accelerator as its ``compiler`` is a list of the
+    two: the device takes what is left.
+    """
+    if piece.text.startswith("{"):
+        data = load_json(piece, where, reader.problems)
+        return [None] if data is None else _machine_of_data(data, where.on(None), reader)
+    value = _alone(reader).nested_text("target", piece, where, in_list=True)
+    head = next(iter(words(piece)), None)
+    return _with_device(value, None if head is None else head.text)
+
+
+def _machine_of_data(data: object, where: Where, reader: Reader) -> list[Value]:
+    if isinstance(data, str):
+        return machine_of_text(Piece.whole(str(data)), where, reader)
+    value = _alone(reader).nested_data("target", data, where, in_list=True)
+    return _with_device(value, data.get("kind") if isinstance(data, Mapping) else None)
+
+
 def _alone(reader: Reader) -> SpecReader:
-    """A reader of a target that is the whole machine, so that an accelerator's alias stands for its list."""
     inner = SpecReader(TARGET_LEVEL, problems=reader.problems)
     inner.alone = True
     return inner
+
+
+def _with_device(value: Value, named: object) -> list[Value]:
+    """A target; behind an accelerator its base, where that is what was named: it stated its compiler."""
+    kind = KINDS.get(named) if isinstance(named, str) else None
+    is_stated = kind is not None and kind.level == "device" and isinstance(value, Target) and value.kind.partial
+    return [value, value.base] if is_stated and isinstance(value, Target) else [value]
 
 
 def _refuse(level: str, where: Where, reader: Reader) -> None:

@@ -69,7 +69,7 @@ def run_stages(request: Request, records: Store, watch: Watcher, deadline: Deadl
             report |= {"bodies": bodies.rows} if bodies.rows else {}
         artifact = found.decision.artifact
         if is_native(job.engine_set.config):
-            prepare(artifact)
+            prepare(artifact, linked=bool(job.engine_set.config.runtime.options.get("system-lib")))
         attach_report(artifact, report)
         work.keep_only(artifact)
         compiled = CompiledModel(Artifact(artifact, OWN), on_close=work.remove)

@@ -9,6 +9,7 @@ from intarsia.config import CompilationConfig
 from intarsia.config.drives import CLUSTER, REMOTE, Runtime, is_elsewhere
 from intarsia.devices import DevicePlan, serves
 from intarsia.partitioning import Partitioning, PlanFile
+from intarsia.planning.absent_engines import absent_engines
 from intarsia.planning.engine_set import (
     Absence,
     Engine,
@@ -34,7 +35,7 @@ AHEAD = "aot"
 RECORDED = "cuda-graph"
 """The executor of what a GPU replays by itself."""
 NATIVE = "cpp"
-"""The runtime without Python, which drives a model by the first of `EXECUTORS` alone."""
+"""The runtime without Python, which drives models of fixed sizes, one request after another."""
 RUNTIMES = ("python", NATIVE)
 """Those that are built for here, beside `BARE`."""
 BARE = "crt"
@@ -45,8 +46,6 @@ _LINKED = "link-params"
 """The option of executors that only code obeys."""
 _LAID_OUT = ("board", "ram", "flash", "stack")
 """Options of targets that only a program whose memory is planned as a whole obeys."""
-_ONE_LIBRARY = "system-lib"
-"""The option of runtimes that asks for all operators in one library."""
 
 
 def missing_stages(config: CompilationConfig) -> Iterator[str]:
@@ -93,7 +92,7 @@ def misfit_hosts(config: CompilationConfig) -> Iterator[str]:
 
 def obeys(kind: str, option: str) -> bool:
     """Whether a stage does what an option of an executor or a runtime says, where there is a stage for that at all."""
-    return (option != _LINKED or kind == AHEAD) and (option != _ONE_LIBRARY or kind != NATIVE)
+    return option != _LINKED or kind == AHEAD
 
 
 def is_ahead_of_time(config: CompilationConfig) -> bool:
@@ -114,13 +113,11 @@ def _missing_in_process(config: CompilationConfig) -> Iterator[str]:
         yield f"no stage drives a model by the executor {str(executor)!r} yet; {', '.join((*EXECUTORS, AHEAD))} run"
     elif not obeys(executor.kind.name, _LINKED) and executor.options.get(_LINKED):
         yield f"no stage generates code that weights could be linked into, as the executor {str(executor)!r} asks"
-    if is_native(config) and executor.kind.name != EXECUTORS[0]:
+    if is_native(config) and executor.kind.name == PIPELINE:
         yield (
-            f"the runtime {NATIVE} drives a model by the executor {EXECUTORS[0]}, of fixed sizes and one request after "
-            f"another, and {str(executor)!r} is asked for"
+            f"the runtime {NATIVE} runs one request after another, and {str(executor)!r} is asked for; "
+            f"{EXECUTORS[0]} and vm run"
         )
-    if not obeys(runtime.kind.name, _ONE_LIBRARY) and runtime.options.get(_ONE_LIBRARY):
-        yield f"no stage links operators into one library, as the runtime {str(runtime)!r} asks"
     yield from _missing_runtime(runtime)
     for target in config.targets:
         stated = [f"-{name}" for name in _LAID_OUT if isinstance(target, Target) and name in target.options]
@@ -211,7 +208,7 @@ def missing_engines(
         return
     here = [target for target in named if lacks(target) is None]
     if not here:
-        yield from filter(None, map(lacks, named))
+        yield from absent_engines(named, lacks)
         yield from _written_code(named)
     for device in devices.devices if devices else ():
         serving = [target for target in named if serves(target, device)]
@@ -220,7 +217,7 @@ def missing_engines(
             yield lack_of(str(device.device), device.index) or _no_other_device(device)
             continue
         if not any(target in here for target in serving):
-            yield from filter(None, map(lacks, serving))
+            yield from absent_engines(serving, lacks)
             if not serving:
                 yield f"no engine of the configuration serves {str(device)!r}"
 
@@ -246,7 +243,7 @@ def missing_accelerators(named: Iterable[Target], given: Partitioning, lacks: Ab
     """Why accelerators are missing that run a part of the model by priority, and what to do."""
     wanted = {leaf.target for partition in given.partitions for leaf in partition.leaves}
     lacking = [target for target in named if target in wanted]
-    yield from filter(None, map(lacks, lacking))
+    yield from absent_engines(lacking, lacks)
     if lacking:
         names = " and ".join(dict.fromkeys(target.kind.name for target in lacking))
         yield f"by priority, a part of this model is for {names}; to compile for the rest, leave that out"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, TypeAlias
 
 from intarsia.config import CompilationConfig
 from intarsia.errors import PlanError
 from intarsia.graph import Graph
-from intarsia.graph.bodies import bodies_of
+from intarsia.graph.bodies import bodies_of, holds_bodies
 from intarsia.graph.graph import PLANS_KEY
 from intarsia.partitioning import BodyPlan, Partitioning, PlanFile, bodies_by_node, parse_bodies
 from intarsia.planning.availability import is_native
@@ -26,6 +26,16 @@ _VM = "vm"
 def runs_bodies(config: CompilationConfig) -> bool:
     """Whether the configuration's executor runs control flow step by step."""
     return config.executor.kind.name == _VM and not is_native(config)
+
+
+def whole_bodies(config: CompilationConfig, graph: Graph) -> Iterator[str]:
+    """That the executor ``vm`` is stated, and that the runtime leaves control flow to an engine all the same."""
+    found = [node.id for node in graph.nodes if holds_bodies(node)]
+    if found and config.executor.kind.name == _VM and is_native(config):
+        yield (
+            f"the executor {_VM}: no effect on the bodies of {', '.join(found)}, as the runtime "
+            f"{config.runtime.kind.name} leaves each to one engine"
+        )
 
 
 def planned_bodies(

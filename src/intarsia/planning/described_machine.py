@@ -14,11 +14,10 @@ from typing import Any
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig
 from intarsia.config.emulated import Emulated, InstructionSet, most_capable
-from intarsia.planning.remarks import listed
 from intarsia.target import Target, detect
 from intarsia.target.features import architecture
 from intarsia.target.hardware.cpu import visible_features
-from intarsia.wording import counted
+from intarsia.wording import counted, listed
 
 HEAD = "measured here, not there"
 """What stands with every figure of a machine that is described and is not this one."""

@@ -17,6 +17,7 @@ from intarsia.planning.availability import is_ahead_of_time, is_native
 from intarsia.target import KINDS, Target
 from intarsia.target.features.features import PROCESSOR_KINDS
 from intarsia.target.kinds.kind import TargetKind
+from intarsia.wording import listed
 
 _OF_PLANNING = frozenset({"host", "mtriple", "num-cores", "memory-size", "memory-bandwidth", "peak-flops"})
 """Options that the configuration takes over, or that planning compares with this machine, or estimates by."""
@@ -119,12 +120,6 @@ def _reading(engines: Iterable[str], kind: TargetKind, option: str) -> Iterator[
     for name in engines:  # the threads of a device are those of the engines that serve it
         if is_obeyed(Target(name), name if option == "threads" else kind.name, option):
             yield name
-
-
-def listed(words: Iterable[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _left_behind(config: CompilationConfig) -> Iterator[str]:

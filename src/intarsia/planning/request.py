@@ -37,7 +37,7 @@ from intarsia.devices import (
 )
 from intarsia.errors import ConfigError, ModelError, NoCoverError
 from intarsia.graph import Graph, SizeRange, load_model
-from intarsia.graph.bind import Shapes
+from intarsia.graph.bind import Shapes, ranges_of
 from intarsia.graph.bodies import holds_bodies, load_typed, with_body_plans
 from intarsia.graph.sizes import estimated
 from intarsia.graph.work import work
@@ -64,7 +64,14 @@ from intarsia.planning.availability import (
     unbound_processors,
     unsupported_accelerators,
 )
-from intarsia.planning.bodies import RUNS_BODIES, BodyPlanner, planned_bodies, runs_bodies, split_at_bodies
+from intarsia.planning.bodies import (
+    RUNS_BODIES,
+    BodyPlanner,
+    planned_bodies,
+    runs_bodies,
+    split_at_bodies,
+    whole_bodies,
+)
 from intarsia.planning.custom_op_types import ask_types
 from intarsia.planning.described_machine import DescribedMachine, described_machine
 from intarsia.planning.driven import driven
@@ -229,7 +236,7 @@ def plan_compilation(request: Request) -> Compilation:
         absent = filter(None, map(lacks, leaves(described)))
     hosts = () if ahead else misfit_hosts(config)
     unplaced = missing_devices(config, devices)
-    missing = (*missing_stages(config), *hosts, *unplaced, *(_without_arrays(graph) if native else ()), *absent)
+    missing = (*missing_stages(config), *hosts, *unplaced, *(_not_native(graph, request) if native else ()), *absent)
     try:
         engine_set, given, missing = _divided(graph, config, described, missing, request, devices, lacks)
     except NoCoverError as error:
@@ -257,6 +264,7 @@ def plan_compilation(request: Request) -> Compilation:
         missing=tuple(dict.fromkeys(missing)),
         remarks=(
             *unbound_processors(config, devices),
+            *whole_bodies(config, graph),
             *(() if difference is None else difference.remarks),
             *remarks,
             *ineffective(config, leaves(engine_set.engines), devices, request.search),
@@ -267,8 +275,12 @@ def plan_compilation(request: Request) -> Compilation:
     )
 
 
-def _without_arrays(graph: Graph) -> Iterator[str]:
-    """The first value of a graph that the runtime `cpp` has no arrays for, in a sentence."""
+def _not_native(graph: Graph, request: Request) -> Iterator[str]:
+    """Why the runtime `cpp` cannot run a graph: sizes that vary, or the first value that it has no arrays for."""
+    ranges = ranges_of(request.shapes or {})
+    if ranges:
+        yield f"the runtime cpp takes fixed sizes, and those of {', '.join(ranges)} may vary: state one size of each"
+        return
     faults = (value_fault(name, each.dtype, each.shape) for name, each in graph.values.items() if not each.is_weight)
     found = next(filter(None, faults), None)
     if found is not None:

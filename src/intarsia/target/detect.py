@@ -24,7 +24,7 @@ __all__ = [
 
 _FIXES: Mapping[str, str] = MappingProxyType(
     {
-        "cuda": "install NVIDIA's driver",
+        "cuda": "it takes an NVIDIA GPU, with its driver",
         "opencl": "install its driver; PoCL needs no GPU: apt-get install pocl-opencl-icd ocl-icd-libopencl1",
         "vulkan": "install its driver; Mesa's needs no GPU: apt-get install mesa-vulkan-drivers libvulkan1",
     }
@@ -65,9 +65,11 @@ def lack_of(device_type: str, index: int) -> str | None:
     found = devices_here(device_type) if device_type in LOOKED_AT else None
     if found is None or index < len(found):
         return None
+    if not found:
+        return lack(device_type)
     names = (each.options.get("device_name") or each.options.get("model") or str(each) for each in found)
     there = ", ".join(f"{device_type}:{number} ({name})" for number, name in enumerate(names))
-    return f"this machine has no device {device_type}:{index}; it has {there or 'none of that type'}"
+    return f"this machine has no device {device_type}:{index}; it has {there}"
 
 
 def detect_devices() -> tuple[Target, ...]:

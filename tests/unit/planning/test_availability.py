@@ -71,7 +71,11 @@ VULKAN = Target({"kind": "vulkan", "device_name": "A GPU"})
             "of the engines, ncnn and tinygrad can be told an index",
         ),
         ((VULKAN,), "this machine has no device vulkan:1; it has vulkan:0 (A GPU)"),
-        ((), "this machine has no device vulkan:1; it has none of that type"),
+        (
+            (),
+            "this machine shows no vulkan device; install its driver; Mesa's needs no GPU: apt-get install "
+            "mesa-vulkan-drivers libvulkan1",
+        ),
     ],
 )
 def test_a_device_that_no_engine_is_told_of_is_missing(

@@ -7,7 +7,7 @@ import pytest
 
 from intarsia.errors import ConfigError
 from intarsia.planning.request import Compilation, Request, plan_compilation
-from tests.unit.graph.models import info, model, two_layers
+from tests.unit.graph.models import branching, info, model, two_layers
 
 
 def planned(target: object, network: onnx.ModelProto | None = None) -> Compilation:
@@ -32,14 +32,30 @@ def test_what_nobody_named_is_left_out_with_the_reason() -> None:
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ({"executor": "vm"}, "drives a model by the executor graph"),
         ({"executor": "pipeline"}, "'pipeline' is asked for"),
-        ({"runtime": "cpp -system-lib=true"}, "no stage links operators into one library"),
+        ({"executor": "graph -link-params=true"}, "no stage generates code that weights could be linked into"),
     ],
 )
 def test_what_it_cannot_drive_is_missing(config: dict[str, str], words: str) -> None:
     job = planned({"targets": ["c"], "runtime": "cpp", **config})
     assert [each for each in job.missing if words in each]
+
+
+@pytest.mark.parametrize("config", [{"executor": "vm"}, {"runtime": "cpp -system-lib=true"}])
+def test_vm_at_fixed_sizes_and_one_library_are_not_missing(config: dict[str, str]) -> None:
+    assert planned({"targets": ["c"], "runtime": "cpp", **config}).missing == ()
+
+
+def test_sizes_that_vary_are_missing() -> None:
+    config = {"targets": ["onnxruntime"], "runtime": "cpp", "executor": "vm"}
+    open_batch = model([onnx.helper.make_node("Relu", ["x"], ["y"])], [info("x", ("n", 4))], [info("y", ("n", 4))])
+    job = plan_compilation(Request(model=open_batch, target=config, shapes={"n": "1..8"}))
+    assert [each for each in job.missing if "those of n may vary: state one size of each" in each]
+
+
+def test_bodies_that_one_engine_runs_are_remarked() -> None:
+    job = planned({"targets": ["onnxruntime"], "runtime": "cpp", "executor": "vm"}, branching())
+    assert [each for each in job.remarks if "no effect on the bodies of" in each]
 
 
 def test_values_without_arrays_are_missing() -> None:

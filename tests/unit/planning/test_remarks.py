@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intarsia.config import CompilationConfig
-from intarsia.planning.remarks import is_read, listed, unread_fields, unread_options
+from intarsia.planning.remarks import is_read, unread_fields, unread_options
 from intarsia.target import Target
 
 
@@ -37,10 +37,6 @@ def test_of_engines_without_a_backend_nothing_is_said() -> None:
 @pytest.mark.parametrize(("option", "read"), [("base", True), ("python", True), ("threads", False), ("model", False)])
 def test_some_options_are_read_for_every_engine(option: str, read: bool) -> None:
     assert is_read(Target("reference"), "reference", option) is read
-
-
-def test_words_are_listed_as_in_a_sentence() -> None:
-    assert [listed(words) for words in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
 
 
 def test_fields_of_a_nested_configuration_that_place_nodes_are_told() -> None:

@@ -160,8 +160,7 @@ def test_what_only_an_absent_engine_takes_is_planned_for_it() -> None:
 
 def test_a_device_that_nothing_here_serves_is_missing() -> None:
     job = planned({"targets": ["cuda", "reference", "llvm"]}, Constraint.node("relu", "cuda"))
-    (missing,) = job.missing
-    assert "no engine that is usable here generates code for 'cuda'" in missing
+    assert any("no engine that is usable here generates code for 'cuda'" in each for each in job.missing)
     # A constraint reaches back to what computes for it.
     assert [(target, nodes) for target, nodes, _ in parts(job)] == [("cuda", ALL[:2]), ("reference", ALL[2:])]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,11 +10,11 @@ from intarsia.config.cli_overrides.paths import find_option
 from intarsia.config.compilation import LEVEL as CONFIG_LEVEL
 from intarsia.config.compilation import CompilationConfig
 from intarsia.config.elements import CONFIG, ELEMENTS, level_of
+from intarsia.config.forms import machine_of_text
 from intarsia.spec import Placed, Spec, read
 from intarsia.spec.problems import Where
 from intarsia.spec.reader import SpecReader, load_json
 from intarsia.spec.syntax import Piece, layer
-from intarsia.target.target import LEVEL as TARGET_LEVEL
 
 Form = dict[str, Any]
 
@@ -132,9 +132,7 @@ def _of_list(text: str) -> list[Form]:
     reader = SpecReader(CONFIG_LEVEL)
     piece = layer(Piece.whole(text))
     if level_of(piece.text) == "target" and len(reader.split_list("target", piece)) == 1:
-        lone = SpecReader(TARGET_LEVEL, problems=reader.problems)
-        lone.alone = True
-        found: list[Any] = [lone.nested_text("target", piece, Where(piece=piece), in_list=True)]
+        found: Sequence[Any] = machine_of_text(piece, Where(piece=piece), reader)
     else:
         found = ELEMENTS.from_text(piece, Where("targets", piece), reader)
     reader.problems.raise_any()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable
 from importlib import resources
@@ -12,11 +13,21 @@ from intarsia.backends import registry
 from intarsia.backends.contract import Signature
 from intarsia.files import disk_errors, place_tree, scratch
 from intarsia.runtime.artifact.artifact import Artifact
-from intarsia.runtime.cpp.preparing import is_prepared, prepare
+from intarsia.runtime.cpp.preparing import is_linked, is_prepared, prepare
 from intarsia.version import __version__
 
 MODEL, README = "model.intarsia", "README.md"
-_LIBRARY, _EXAMPLE = "library", "example"
+_LIBRARY, _EXAMPLE, _LINKED = "library", "example", "linked"
+_CMAKE = "CMakeLists.txt"
+_LINKS = """
+include(linked.cmake)
+target_link_libraries(example PRIVATE model)
+"""
+_ABOUT_LINKED = """
+The artifact is linked into the program (`linked.cpp`, `linked.cmake`), which opens it by its name and needs no file:
+
+    intarsia::Model model = intarsia::Model::linked("{name}");
+"""
 _ABOUT = """\
 # A model for C and C++
 
@@ -81,14 +92,23 @@ def _write(artifact: Artifact, draft: Path) -> tuple[Path, ...]:
     if not is_prepared(model):
         prepare(model)
     written = [model, *write_library(draft / "intarsia")]
-    for each in (resources.files(__package__) / _EXAMPLE).iterdir():
-        text = each.read_text(encoding="utf-8").replace("@FOLDERS@", os.pathsep.join(engine_folders(artifact)))
-        path = draft / each.name
-        path.write_text(text, encoding="utf-8")
-        written.append(path)
+    name = linked_name(artifact) if is_linked(model) else None
+    for folder in (_EXAMPLE, _LINKED) if name else (_EXAMPLE,):
+        for each in (resources.files(__package__) / folder).iterdir():
+            text = each.read_text(encoding="utf-8").replace("@FOLDERS@", os.pathsep.join(engine_folders(artifact)))
+            if name:
+                text = text.replace("@NAME@", name) + (_LINKS if each.name == _CMAKE else "")
+            path = draft / each.name
+            path.write_text(text, encoding="utf-8")
+            written.append(path)
     readme = draft / README
-    readme.write_text(_readme(artifact), encoding="utf-8")
+    readme.write_text(_readme(artifact, name), encoding="utf-8")
     return (*written, readme)
+
+
+def linked_name(artifact: Artifact) -> str:
+    """By which name a program finds the artifact that is linked into it: that of its file, in plain letters."""
+    return re.sub(r"[^\w.-]", "_", Path(artifact.path).stem, flags=re.ASCII)
 
 
 def engine_folders(artifact: Artifact) -> list[str]:
@@ -98,11 +118,12 @@ def engine_folders(artifact: Artifact) -> list[str]:
     return list(dict.fromkeys(str(folder) for folder in folders if folder is not None))
 
 
-def _readme(artifact: Artifact) -> str:
+def _readme(artifact: Artifact, name: str | None) -> str:
     engines = ", ".join(f"{name} {record.version}" for name, record in artifact.manifest.engines.items())
     sides = {"Inputs": artifact.plan.inputs, "Outputs": artifact.plan.outputs}
     lists = [f"## {title}\n\n" + "\n".join(_rows(values)) + "\n" for title, values in sides.items()]
-    return "\n".join((_ABOUT.format(engines=engines, model=MODEL), *lists))
+    linked = (_ABOUT_LINKED.format(name=name),) if name else ()
+    return "\n".join((_ABOUT.format(engines=engines, model=MODEL), *linked, *lists))
 
 
 def _rows(values: Iterable[Signature]) -> list[str]:

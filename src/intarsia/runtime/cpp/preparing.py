@@ -27,6 +27,8 @@ from intarsia.runtime.plan import Plan
 FORMAT = 1
 ENTRY = "native.json"
 FOLDER = "native"
+LINKED = f"{FOLDER}/linked"
+"""The entry, of nothing, by which an artifact asks to be linked into the program."""
 DTYPES = frozenset(
     {
         *("float16", "float32", "float64", "bfloat16", "bool"),
@@ -41,8 +43,17 @@ def is_prepared(path: Path) -> bool:
     return ENTRY in Reader(path).sizes
 
 
-def prepare(path: Path) -> None:
+def is_linked(path: Path) -> bool:
+    """Whether a prepared artifact is to be a part of the program that runs it."""
+    return LINKED in Reader(path).sizes
+
+
+def prepare(path: Path, *, linked: bool = False) -> None:
     """Put what the runtime `cpp` needs into an artifact that nobody else reads yet.
+
+    Args:
+        path: The artifact.
+        linked: Whether the project that is exported of it links it into the program, where it has a name.
 
     Raises:
         ArtifactError: It is signed; or its plan is none that this runtime drives, with the reason.
@@ -66,6 +77,8 @@ def prepare(path: Path) -> None:
         ]
         facts = {"format": FORMAT, "steps": steps, "sections": sections(plan)}
         out.add(ENTRY, json.dumps(facts, indent=1))
+        if linked:
+            out.add(LINKED, "")
 
 
 def _own_offsets(artifact: Artifact, reader: Reader, place: int, part: EngineArtifact) -> dict[str, int]:

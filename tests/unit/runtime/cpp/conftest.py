@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -30,7 +30,7 @@ foreach(name probe.c threads.cpp)
   add_executable(${program} ${name})
   target_link_libraries(${program} PRIVATE intarsia::intarsia)
 endforeach()
-set_target_properties(probe PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)
+set_target_properties(probe PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF)
 target_compile_options(probe PRIVATE -pedantic)
 find_package(Threads REQUIRED)
 target_link_libraries(threads PRIVATE Threads::Threads)
@@ -86,7 +86,7 @@ def folders() -> str:
     return os.pathsep.join(dict.fromkeys(str(folder) for folder in found if folder is not None))
 
 
-def run(command: list[object], **variables: str) -> str:
+def run(command: Sequence[object], **variables: str) -> str:
     """What a program prints; the test fails with what it complains of."""
     words = list(map(str, command))
     done = subprocess.run(

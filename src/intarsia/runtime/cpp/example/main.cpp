@@ -11,7 +11,7 @@
 namespace {
 
 struct Arguments {
-    std::string model = MODEL;
+    std::string model;
     std::vector<std::pair<std::string, std::string>> inputs;  // name and file
     std::string output;
     int runs = 0;
@@ -69,6 +69,16 @@ std::vector<char> at_random(const intarsia::Value& value) {
     return bytes;
 }
 
+// The model of a file; without one, that which is linked into the program, or the file beside this source.
+intarsia::Model opened(const std::string& path) {
+#ifdef MODEL_NAME
+    if (path.empty()) {
+        return intarsia::Model::linked(MODEL_NAME);
+    }
+#endif
+    return intarsia::Model(path.empty() ? MODEL : path);
+}
+
 double milliseconds(intarsia::Model& model, const std::vector<intarsia::Array>& inputs,
                     const std::vector<intarsia::Array>& outputs, int runs) {
     std::vector<double> spent;
@@ -82,7 +92,7 @@ double milliseconds(intarsia::Model& model, const std::vector<intarsia::Array>& 
 }
 
 void run(const Arguments& arguments) {
-    intarsia::Model model(arguments.model);
+    intarsia::Model model = opened(arguments.model);
     std::cerr << model.remarks();
     for (const intarsia::Step& step : model.steps()) {
         std::cout << step.target << ": " << step.node_count << " nodes\n";

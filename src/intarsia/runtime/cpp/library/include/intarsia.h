@@ -97,6 +97,14 @@ INTARSIA_API const char* intarsia_error_text(void);
 /* Open an artifact, check it, and load its engines. `options` may be null. On failure `*model` is null. */
 INTARSIA_API intarsia_status intarsia_load(const char* path, const intarsia_options* options, intarsia_model** model);
 
+/* Make an artifact in memory known by a name, before anything is loaded by it. The bytes are not copied and stay as they
+ * are until the program ends, aligned to 64. A project that is exported with `system-lib` calls it before main. */
+INTARSIA_API intarsia_status intarsia_link(const char* name, const void* artifact, size_t bytes);
+
+/* As `intarsia_load`, of an artifact that is linked into the program, by its name. */
+INTARSIA_API intarsia_status intarsia_load_linked(const char* name, const intarsia_options* options,
+                                                  intarsia_model** model);
+
 /* What the model takes and gives; 0 for a null pointer. */
 INTARSIA_API size_t intarsia_input_count(const intarsia_model* model);
 INTARSIA_API size_t intarsia_output_count(const intarsia_model* model);

@@ -95,8 +95,14 @@ struct Step {
 class Model {
   public:
     // Throws `Failure`, as all that follows.
-    explicit Model(const std::string& path) : Model(path, nullptr) {}
-    Model(const std::string& path, const intarsia_options& options) : Model(path, &options) {}
+    explicit Model(const std::string& path) : Model(intarsia_load, path, nullptr) {}
+    Model(const std::string& path, const intarsia_options& options) : Model(intarsia_load, path, &options) {}
+
+    // An artifact that is linked into the program, by its name.
+    static Model linked(const std::string& name) { return {intarsia_load_linked, name, nullptr}; }
+    static Model linked(const std::string& name, const intarsia_options& options) {
+        return {intarsia_load_linked, name, &options};
+    }
 
     const std::vector<Value>& inputs() const { return inputs_; }
     const std::vector<Value>& outputs() const { return outputs_; }
@@ -120,9 +126,11 @@ class Model {
     }
 
   private:
-    Model(const std::string& path, const intarsia_options* options) {
+    using Load = intarsia_status (*)(const char*, const intarsia_options*, intarsia_model**);
+
+    Model(Load load, const std::string& from, const intarsia_options* options) {
         intarsia_model* model = nullptr;
-        check(intarsia_load(path.c_str(), options, &model));
+        check(load(from.c_str(), options, &model));
         model_.reset(model);
         inputs_ = values(intarsia_input_count(model), intarsia_input);
         outputs_ = values(intarsia_output_count(model), intarsia_output);

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "error.h"
+#include "linked.h"
 #include "model.h"
 
 #ifndef INTARSIA_VERSION
@@ -10,7 +11,8 @@
 #endif
 
 struct intarsia_model {
-    intarsia_model(const std::string& path, const intarsia_options& options) : model(path, options) {}
+    intarsia_model(intarsia::Container container, const intarsia_options& options)
+        : model(std::move(container), options) {}
     intarsia::Model model;
 };
 
@@ -57,15 +59,11 @@ intarsia_status describe(const std::vector<Border>& borders, std::size_t index, 
     return INTARSIA_OK;
 }
 
-}  // namespace
-
-const char* intarsia_version(void) { return INTARSIA_VERSION; }
-
-const char* intarsia_error_text(void) { return t_text.c_str(); }
-
-intarsia_status intarsia_load(const char* path, const intarsia_options* options, intarsia_model** model) {
-    if (path == nullptr || model == nullptr) {
-        return bad_argument("intarsia_load was given a null pointer");
+// Opens a model: `open` makes a container of what the caller names.
+template <typename Open>
+intarsia_status load(const char* from, const intarsia_options* options, intarsia_model** model, Open open) {
+    if (from == nullptr || model == nullptr) {
+        return bad_argument("loading was given a null pointer");
     }
     *model = nullptr;
     intarsia_options chosen = INTARSIA_OPTIONS;
@@ -75,7 +73,28 @@ intarsia_status intarsia_load(const char* path, const intarsia_options* options,
         }
         chosen = *options;
     }
-    return guarded(path, [&] { *model = new intarsia_model(path, chosen); });
+    return guarded(from, [&] { *model = new intarsia_model(open(from), chosen); });
+}
+
+}  // namespace
+
+const char* intarsia_version(void) { return INTARSIA_VERSION; }
+
+const char* intarsia_error_text(void) { return t_text.c_str(); }
+
+intarsia_status intarsia_load(const char* path, const intarsia_options* options, intarsia_model** model) {
+    return load(path, options, model, [](const std::string& file) { return intarsia::Container(file); });
+}
+
+intarsia_status intarsia_link(const char* name, const void* artifact, size_t bytes) {
+    if (name == nullptr || artifact == nullptr || bytes == 0) {
+        return bad_argument("a null pointer, or an artifact of no bytes");
+    }
+    return guarded(name, [&] { intarsia::link(name, {static_cast<const char*>(artifact), bytes}); });
+}
+
+intarsia_status intarsia_load_linked(const char* name, const intarsia_options* options, intarsia_model** model) {
+    return load(name, options, model, [](const std::string& own) { return intarsia::Container(intarsia::linked(own)); });
 }
 
 size_t intarsia_input_count(const intarsia_model* model) {

@@ -14,7 +14,7 @@ std::string_view Source::file(const StoredStep& step, const std::string& name) c
 }
 
 const char* Source::weight(const std::string& name) const {
-    return container.file().data() + manifest.weights.at(name).offset;
+    return container.bytes().data() + manifest.weights.at(name).offset;
 }
 
 void check_rows(const StoredStep& step) {

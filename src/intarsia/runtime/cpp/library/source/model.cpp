@@ -32,8 +32,8 @@ bool is_version(const std::string& built, const std::string& here) {
 
 }  // namespace
 
-Model::Model(const std::string& path, const intarsia_options& options)
-    : container_(path), folders_(engine_folders(options.engine_folders)) {
+Model::Model(Container container, const intarsia_options& options)
+    : container_(std::move(container)), folders_(engine_folders(options.engine_folders)) {
     if (std::getenv(kPolicy) != nullptr) {
         throw ArtifactError(std::string(kPolicy) + " asks for a signature, and this library checks none; check it with "
                             "intarsia verify, and load it where the variable is not set");

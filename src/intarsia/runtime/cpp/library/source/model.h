@@ -17,7 +17,7 @@ namespace intarsia {
 class Model {
   public:
     // Throws `Error`.
-    Model(const std::string& path, const intarsia_options& options);
+    Model(Container container, const intarsia_options& options);
 
     const Manifest& manifest() const { return manifest_; }
     const std::string& remarks() const { return remarks_; }

@@ -219,7 +219,7 @@ std::unique_ptr<Executable> load_openvino(const Source& source, const StoredStep
     const std::string at = step.at + " (native)";
     const Engine& engine = engine_of(source.folders);
     const std::string_view text = source.container.read(step.native.get("model", at).text(at + ".model"));
-    const MappedFile& file = source.container.file();
+    const std::string_view file = source.container.bytes();
     check_constants(text, file.size());
     const std::vector<std::string> left = texts(step.native.get("inputs", at), at + ".inputs");
     const std::int64_t threads = step.native.get("threads", at).integer(at + ".threads");

@@ -144,8 +144,14 @@ MappedFile::MappedFile(const std::string& path) {
 
 MappedFile::~MappedFile() { ::munmap(const_cast<char*>(data_), size_); }
 
-Container::Container(const std::string& path) : file_(path) {
-    const std::string_view bytes = file_.bytes();
+Container::Container(const std::string& path) : file_(new MappedFile(path)), bytes_(file_->bytes()) {
+    read_table();
+}
+
+Container::Container(std::string_view bytes) : bytes_(bytes) { read_table(); }
+
+void Container::read_table() {
+    const std::string_view bytes = bytes_;
     if (bytes.size() < kLeastHashed + kDigest || bytes.substr(bytes.size() - kComment, kPrefix.size()) != kPrefix) {
         throw ArtifactError(bytes[0] == '\x08' ? "an ONNX model, not an artifact; compile it first: intarsia compile"
                                                : std::string(kNone) + ", or one cut short");
@@ -199,7 +205,7 @@ Container::Container(const std::string& path) : file_(path) {
 }
 
 void Container::check_sum() const {
-    const std::string_view bytes = file_.bytes();
+    const std::string_view bytes = bytes_;
     if (xxh3_128(bytes.data(), bytes.size() - kDigest) != bytes.substr(bytes.size() - kDigest)) {
         throw ArtifactError("damaged, its checksum does not match; copy it again or compile the model anew");
     }
@@ -215,7 +221,7 @@ const Container::Entry& Container::entry(const std::string& name) const {
 
 std::string_view Container::read(const std::string& name) const {
     const Entry& found = entry(name);
-    return file_.bytes().substr(found.start, found.size);
+    return bytes_.substr(found.start, found.size);
 }
 
 }  // namespace intarsia

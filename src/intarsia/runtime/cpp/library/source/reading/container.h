@@ -1,7 +1,8 @@
-// The artifact's file: a zip whose entries are stored as they are, mapped, with a checksum as its comment.
+// The artifact: a zip whose entries are stored as they are, mapped or in memory, with a checksum as its comment.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,8 +17,6 @@ class MappedFile {
     MappedFile(const MappedFile&) = delete;
     MappedFile& operator=(const MappedFile&) = delete;
 
-    const char* data() const { return data_; }
-    std::size_t size() const { return size_; }
     std::string_view bytes() const { return {data_, size_}; }
 
   private:
@@ -33,13 +32,15 @@ class Container {
         std::size_t size;
     };
 
-    // Throws `ArtifactError`.
+    // Of a file. Throws `ArtifactError`.
     explicit Container(const std::string& path);
+    // Of bytes that outlive this. Throws `ArtifactError`.
+    explicit Container(std::string_view bytes);
 
     // Throws `ArtifactError` if the checksum is not that of the bytes. It reads the whole file.
     void check_sum() const;
 
-    const MappedFile& file() const { return file_; }
+    std::string_view bytes() const { return bytes_; }
     bool has(const std::string& name) const { return entries_.count(name) != 0; }
     // Throws `ArtifactError` where there is no entry of that name.
     const Entry& entry(const std::string& name) const;
@@ -47,7 +48,10 @@ class Container {
     const std::unordered_map<std::string, Entry>& entries() const { return entries_; }
 
   private:
-    MappedFile file_;
+    void read_table();
+
+    std::unique_ptr<const MappedFile> file_;  // none of bytes in memory
+    std::string_view bytes_;
     std::unordered_map<std::string, Entry> entries_;
 };
 
