@@ -63,10 +63,13 @@ def test_resnet18_of_small_pictures_agrees(
 
 
 @pytest.mark.large
-@AARCH64
+@pytest.mark.parametrize(
+    "target",
+    [pytest.param("arm/rasp4b64", marks=AARCH64), pytest.param("riscv/visionfive-2", marks=RISCV64)],
+)
 @pytest.mark.parametrize("build", [folded_resnet18.in_float, folded_resnet18.in_integers])
-def test_resnet18_agrees_on_aarch64(build: Callable[[int], onnx.ModelProto], tmp_path: Path) -> None:
-    check(build(224), "arm/rasp4b64", tmp_path)
+def test_resnet18_agrees(build: Callable[[int], onnx.ModelProto], target: str, tmp_path: Path) -> None:
+    check(build(224), target, tmp_path)
 
 
 @pytest.mark.parametrize(
