@@ -33,7 +33,12 @@ class FakeRay:
     )
 
     def __init__(self, *labels: str) -> None:
-        self._private = SimpleNamespace(worker=SimpleNamespace())
+        self.printed: list[Any] = []
+        dispatcher = SimpleNamespace(add_handler=lambda _, handler: self.printed.append(handler))
+        self._private = SimpleNamespace(
+            worker=SimpleNamespace(), ray_logging=SimpleNamespace(global_worker_stdstream_dispatcher=dispatcher)
+        )
+        self.began_with: dict[str, Any] = {}
         self.alive = list(labels)
         self.options: list[dict[str, Any]] = []
         self.actors: list[FakeActor] = []
@@ -44,7 +49,8 @@ class FakeRay:
     def is_initialized(self) -> bool:
         return self.connected_to is not None
 
-    def init(self, *, address: str, **_: Any) -> None:
+    def init(self, *, address: str, **others: Any) -> None:
+        self.began_with = {"address": address, **others}
         if self.refuses is not None:
             raise self.refuses
         self.connected_to = "10.0.0.1:6379" if address == "auto" else address

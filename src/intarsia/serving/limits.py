@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+GIL_S: Final = 0.0005
+"""How long a thread of Python may keep others waiting: a tenth of the default, since a call that an engine has ended
+waits for whoever decodes the next request."""
+OTHER_CALLS: Final = 16
+"""Threads for calls that are no inference."""
+KEEP_ALIVE_S: Final = 75
+"""Longer than balancers keep a connection, so that they are the ones that end it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

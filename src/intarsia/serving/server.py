@@ -23,24 +23,17 @@ from intarsia.serving.access import Access
 from intarsia.serving.figures import Figures
 from intarsia.serving.grpc.service import GrpcEndpoint
 from intarsia.serving.http.app import HttpEndpoint
-from intarsia.serving.limits import Limits
+from intarsia.serving.limits import GIL_S, KEEP_ALIVE_S, OTHER_CALLS, Limits
 from intarsia.serving.loaded import Loader
 from intarsia.serving.logs import tell
 from intarsia.serving.repository import Repository
 from intarsia.target.cores import thread_budget
 
 _INTERRUPTED = 130
-_GIL_S = 0.0005
-"""How long a thread of Python may keep others waiting: a tenth of the default, since a call that an engine has ended
-waits for whoever decodes the next request."""
 _LINGER_S = 0.2
 """How long what still comes is refused in words, after the last request was answered, before connections are cut."""
 _GRACE_S = 2.0
 """How long calls over gRPC have to end whose answers were handed over; those that came too late are then cut."""
-_OTHER_CALLS = 16
-"""Threads for calls that are no inference."""
-_KEEP_ALIVE_S = 75
-"""Longer than balancers keep a connection, so that they are the ones that end it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +64,7 @@ class Server:
         self._reload_every_s = reload_every_s
         self._figures = Figures()
         self._repository = Repository(files, loading, limits, self._figures, log_requests=log_requests)
-        self._calls = len(files) * (limits.waiting + (loading.instances or thread_budget())) + _OTHER_CALLS
+        self._calls = len(files) * (limits.waiting + (loading.instances or thread_budget())) + OTHER_CALLS
 
     def run(self, on_listening: Callable[[Endpoints], object], on_ready: Callable[[], object]) -> None:
         """Serve until SIGTERM or SIGINT, then answer what was admitted. The callbacks are called once each.
@@ -80,7 +73,7 @@ class Server:
             IntarsiaError: It cannot listen, or an artifact cannot be loaded.
         """
         before = sys.getswitchinterval()
-        sys.setswitchinterval(_GIL_S)
+        sys.setswitchinterval(GIL_S)
         try:
             uvloop.run(self._run(on_listening, on_ready))
         finally:
@@ -158,7 +151,7 @@ class _Web:
             ws="none",
             lifespan="off",
             server_header=False,
-            timeout_keep_alive=_KEEP_ALIVE_S,
+            timeout_keep_alive=KEEP_ALIVE_S,
             ssl_certfile=access.certificate,
             ssl_keyfile=access.key,
         )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -22,14 +23,21 @@ from intarsia.remote.actors.node_place import NodePlace
 from intarsia.wording import counted
 
 _FIRST_S: Final = 10.0
+_AUTHENTICATION: Final = "RAY_AUTH_MODE"
+_TOKENS: Final = frozenset({"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"})
 _SHARE: Final = 0.001
 """Of a resource that says which node it is: nothing is used up."""
 
 
-def connected(address: Address | None) -> Any:
+Printed = Callable[[Mapping[str, Any]], object]
+"""Is called with what a process of the cluster printed: ``lines``, and whose they are, ``actor_name`` and ``pid``."""
+
+
+def connected(address: Address | None, on_printed: Printed | None = None) -> Any:
     """The package ray, connected to the cluster at an address, or to the one that this machine is a node of.
 
-    A process is connected to one cluster, and stays so.
+    A process is connected to one cluster, and stays so. What processes of the cluster print goes nowhere, unless
+    something is to be called with it.
 
     Raises:
         BackendUnavailableError: Ray is not installed.
@@ -45,7 +53,7 @@ def connected(address: Address | None) -> Any:
         _check_listens(address)
     with _own_signals():
         try:
-            ray.init(address="auto" if address is None else str(address), log_to_driver=False, logging_level="WARNING")
+            _connect(ray, on_printed, address="auto" if address is None else str(address))
         except RuntimeError as error:
             raise WorkerVersionError(f"the Ray cluster does not take this process: {_first_line(error)}") from error
         except (ConnectionError, OSError, ValueError, AssertionError, TimeoutError) as error:
@@ -54,8 +62,54 @@ def connected(address: Address | None) -> Any:
                 f"{where} ({_first_line(error)}); start one here (ray start --head), or make this machine a node of it "
                 "(ray start --address=HOST:PORT)"
             ) from error
-    ray._private.worker._worker_logs_enabled = False  # it prints on stdout what happens to processes of the cluster
     return ray
+
+
+def ask_for_token() -> None:
+    """Have a cluster of our own take nobody else, unless the user said who is taken; Ray reads that as it is imported.
+
+    Where nothing is said, Ray makes a token by itself, and keeps it in the user's home.
+    """
+    if os.environ.setdefault(_AUTHENTICATION, "token") == "token" and not _TOKENS & os.environ.keys():
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+
+
+def own_cluster(processors: int, store_bytes: int, on_printed: Printed) -> Any:
+    """The package ray, connected to a cluster of this machine alone, which ends when this process leaves it.
+
+    `ask_for_token` comes before anything of Ray.
+
+    Args:
+        processors: What may be reserved on it.
+        store_bytes: Memory for values that are on their way.
+        on_printed: As for `connected`.
+
+    Raises:
+        BackendUnavailableError: Ray is not installed.
+        WorkerUnreachableError: It does not start.
+    """
+    ray = _ray()
+    with _own_signals():
+        try:
+            _connect(
+                ray,
+                on_printed,
+                address="local",
+                num_cpus=processors,
+                object_store_memory=store_bytes,
+                include_dashboard=False,
+            )
+        except Exception as error:
+            raise WorkerUnreachableError(f"no Ray cluster starts on this machine: {_first_line(error)}") from error
+    return ray
+
+
+def _connect(ray: Any, on_printed: Printed | None, **where: Any) -> None:
+    is_told = on_printed is not None
+    ray.init(log_to_driver=is_told, configure_logging=not is_told, logging_level="WARNING", **where)
+    ray._private.worker._worker_logs_enabled = False  # it prints on stdout what happens to processes of the cluster
+    if on_printed is not None:
+        ray._private.ray_logging.global_worker_stdstream_dispatcher.add_handler("intarsia", on_printed)
 
 
 def nodes_of(ray: Any, place: NodePlace) -> list[str]:
@@ -87,13 +141,30 @@ def started(ray: Any, place: NodePlace) -> Any:
     return made.remote()
 
 
-def _ray() -> Any:
+def ray_serve() -> Any:
+    """The package ray.serve.
+
+    Raises:
+        BackendUnavailableError: It is not installed, or a package that it needs is not.
+    """
+    _ray("ray-serve")
+    try:
+        from ray import serve
+    except ModuleNotFoundError as error:
+        raise BackendUnavailableError(
+            f"replicas are served by Ray Serve, which is not installed (there is no {error.name}): "
+            "pip install 'intarsia[ray-serve]'"
+        ) from None
+    return serve
+
+
+def _ray(extra: str = "ray") -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # else what it starts may report to its makers
     try:
         import ray
     except ModuleNotFoundError:
         raise BackendUnavailableError(
-            "nodes of a Ray cluster are called by Ray, which is not installed: pip install 'intarsia[ray]'"
+            f"nodes of a Ray cluster are called by Ray, which is not installed: pip install 'intarsia[{extra}]'"
         ) from None
     return ray
 

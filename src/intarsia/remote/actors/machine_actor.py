@@ -18,6 +18,7 @@ import numpy as np
 
 from intarsia.errors import ModelError
 from intarsia.files import Scratch, replace_file, sweep_temporary
+from intarsia.remote.actors.threads import take_threads_back
 from intarsia.remote.failures import failure_of
 from intarsia.remote.file_store import FileStore
 from intarsia.remote.processes.job_process import model_path, write_request
@@ -29,7 +30,6 @@ from intarsia.version import __version__
 OK: Final = "ok"
 FAILURE: Final = "failure"
 GONE: Final = "gone"
-_THREADS: Final = "OMP_NUM_THREADS"
 _MOST_KEPT: Final = 16 << 30
 """Bytes of contents that are kept."""
 _UNTIL_KILLED_S: Final = 86400.0
@@ -45,7 +45,7 @@ class _GoneError(Exception):
 def _answered(act: Callable[Concatenate[Any, P], Any]) -> Callable[Concatenate[Any, P], Answer]:
     @wraps(act)
     def told(self: Any, /, *args: P.args, **named: P.kwargs) -> Answer:
-        _take_threads_back()
+        take_threads_back()
         try:
             return OK, act(self, *args, **named)
         except _GoneError as error:
@@ -164,13 +164,3 @@ class MachineActor:
         if path is None:
             raise _GoneError("no such content")
         return path
-
-
-def _take_threads_back() -> None:
-    """Remove what Ray sets before each call where nobody stated it: how many threads run is a plan's to say."""
-    try:
-        stated = Path("/proc/self/environ").read_bytes()
-    except OSError:
-        stated = b""
-    if f"{_THREADS}=".encode() not in stated:
-        os.environ.pop(_THREADS, None)
