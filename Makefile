@@ -35,7 +35,7 @@ more: $(MORE_STAMP) opencl ## hold the engines that the extra `cpu` leaves out t
 		tests/conformance/test_side_effects.py tests/conformance/test_in_one_process.py tests/conformance/test_options.py \
 		tests/e2e/test_torch_compile.py tests/e2e/test_python_page.py tests/e2e/test_ethos_u.py
 	$(MORE)/bin/python -m pytest -n 2 --dist worksteal tests/e2e/test_programs_of_other_compilers.py
-	$(MORE)/bin/python -m pytest tests/e2e/test_ray.py
+	$(MORE)/bin/python -m pytest tests/e2e/test_ray.py tests/e2e/test_serve_ray.py
 	POCL_DEVICES="basic pthread" $(MORE)/bin/python -m pytest -n 2 tests/golden/test_thread_outcomes.py
 
 large: $(STAMP) ## run the tests that `make test` leaves out: more networks, longer searches

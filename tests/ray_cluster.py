@@ -1,11 +1,11 @@
-"""A Ray cluster for tests: two nodes on this machine, which labels tell apart."""
+"""A Ray cluster for tests: nodes on this machine, which labels tell apart."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 from unittest.mock import patch
@@ -17,14 +17,14 @@ MACHINES = ("a", "b")
 
 
 class RunningCluster:
-    """Two nodes; each has the label and the resource of its name."""
+    """Some nodes; each has the label and the resource of its name."""
 
-    def __init__(self) -> None:
+    def __init__(self, machines: Sequence[str] = MACHINES) -> None:
         from ray.cluster_utils import Cluster
 
         self._cluster: Any = Cluster()
         self._nodes: dict[str, Any] = {}
-        for name in MACHINES:
+        for name in machines:
             self.add(name)
         self.address = str(self._cluster.address)
 
@@ -72,11 +72,11 @@ class RunningCluster:
 
 
 @contextmanager
-def running_cluster() -> Iterator[RunningCluster]:
+def running_cluster(machines: Sequence[str] = MACHINES) -> Iterator[RunningCluster]:
     """A cluster, until the block is done."""
     folder = tempfile.mkdtemp(prefix="ray", dir="/tmp")  # the path of a socket has 107 bytes at most
     with patch.dict(os.environ, {"RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": folder}):
-        cluster = RunningCluster()
+        cluster = RunningCluster(machines)
         try:
             yield cluster
         finally:

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from intarsia.serving.tensors.datatypes import BF16
-from tests.artifacts import written
-from tests.serving.models import DATATYPES, FP16, identities, on_reference
+from tests.serving.models import protocol_files, protocol_models
 from tests.serving.process import Addresses, Calls, Running, Web, serving
 
 ELSEWHERE = "PROTOCOL_SERVED_AT"
@@ -18,19 +16,13 @@ ELSEWHERE = "PROTOCOL_SERVED_AT"
 @pytest.fixture(scope="session")
 def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with ``net.intarsia``, two layers, and ``types``, ``fp16`` and ``bf16``, identities."""
-    folder = tmp_path_factory.mktemp("served")
-    written(folder / "net.intarsia")
-    on_reference(folder / "types.intarsia", identities(DATATYPES))
-    for datatype in (FP16, BF16):
-        on_reference(folder / f"{datatype.lower()}.intarsia", identities([datatype]))
-    return folder
+    return protocol_models(tmp_path_factory.mktemp("served"))
 
 
 @pytest.fixture(scope="session")
 def running(artifacts: Path) -> Iterator[Running]:
     """One server for all tests that end no server; no body may have more than 2 MiB."""
-    files = [str(artifacts / f"{name}.intarsia") for name in ("net", "types", "fp16", "bf16")]
-    with serving(*files, "--max-body", "2MiB") as found:
+    with serving(*protocol_files(artifacts), "--max-body", "2MiB") as found:
         yield found
 
 

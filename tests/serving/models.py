@@ -14,6 +14,7 @@ from intarsia.partitioning import Partition
 from intarsia.runtime import attach_report, build, plan_of, write_artifact
 from intarsia.serving.tensors.datatypes import BF16, BY_DATATYPE
 from intarsia.target import Target
+from tests.artifacts import written
 from tests.unit.graph.models import info, model
 
 FP16 = "FP16"
@@ -42,3 +43,17 @@ def on_reference(path: Path, proto: Any) -> Path:
     write_artifact(path, graph, build(graph, plan_of(graph, [part], RunSettings(threads=1, spin=Spin.NEVER))))
     attach_report(path, {})
     return path
+
+
+def protocol_models(folder: Path) -> Path:
+    """The folder, with the artifacts that the protocol's tests ask for."""
+    written(folder / "net.intarsia")
+    on_reference(folder / "types.intarsia", identities(DATATYPES))
+    for datatype in (FP16, BF16):
+        on_reference(folder / f"{datatype.lower()}.intarsia", identities([datatype]))
+    return folder
+
+
+def protocol_files(folder: Path) -> list[str]:
+    """Those artifacts, as a command takes them."""
+    return [str(folder / f"{name}.intarsia") for name in ("net", "types", "fp16", "bf16")]

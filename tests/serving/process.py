@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -143,16 +143,18 @@ class Running:
 
 
 @contextmanager
-def serving(*arguments: str, verb: str = "serve") -> Iterator[Running]:
+def serving(*arguments: str, verb: str = "serve", protocols: Sequence[str] = ("http", "grpc")) -> Iterator[Running]:
     """A server on free ports, once its models are ready; ended at the end, if it was not before."""
-    line = [sys.executable, "-m", "intarsia", verb, *arguments, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]
+    ports = [word for protocol in protocols for word in (f"--{protocol}", "127.0.0.1:0")]
+    line = [sys.executable, "-m", "intarsia", verb, *arguments, *ports]
     process = subprocess.Popen(
         line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
     )
     assert process.stdout is not None
     try:
-        printed = [process.stdout.readline().split() for _ in range(2)]
-        running = Running(process, printed[0][1].rpartition("/")[2], printed[1][1])
+        printed = [process.stdout.readline().split() for _ in protocols]
+        places = {name.removesuffix(":"): place.rpartition("/")[2] for name, place in printed}
+        running = Running(process, places["http"], places.get("grpc", ""))
         follower = threading.Thread(target=running._follow)
         follower.start()
         assert process.stdout.readline().startswith("ready: ")

@@ -89,6 +89,7 @@ FOREIGN = {
     Path("remote/listening.py"): "grpc",
     Path("remote/service.py"): "grpc",
     Path("runtime/artifact/signature.py"): "cryptography",
+    Path("serving/replicas/cluster_server.py"): "ray",
 }
 """Files that are there for what another library's users call, or for an extra; they may import it, once called."""
 
@@ -340,7 +341,7 @@ def test_every_engine_is_registered_and_has_an_extra() -> None:
     assert {name: type(registry.get(name)).__name__ for name in written} == written
     assert set(PROJECT["optional-dependencies"]) == {
         *(name for name in written if registry.get(name).extra), "compile", "cpu", "torch-compile", "all", "bench",
-        "dev", "docs", "postgres", "ray", "remote", "serve", "sign",
+        "dev", "docs", "postgres", "ray", "ray-serve", "remote", "serve", "sign",
     }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import click
 
 from intarsia.cli.deployment import is_deployed
 from intarsia.cli.options import Seconds, Whole, json_option, verbose_option
+from intarsia.cli.serving_on_ray import OnRay, ray_options, serve_on_ray
 from intarsia.cli.serving_options import Served, Service, serve_until_told, serving_options
 from intarsia.cli.trust import trust_options
 from intarsia.errors import ArtifactError, ConfigError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     help="How often to look whether a file changed, to serve the new one. 0: never; the file is then used where it is, "
     "without a copy, and must not change.",
 )  # fmt: skip
+@ray_options
 @trust_options
 @json_option
 @verbose_option
@@ -38,6 +40,7 @@ def serve(
     instances: int | None,
     reload_every: float,
     service: Service,
+    on_ray: OnRay | None,
     as_json: bool,
     trust: Trust,
 ) -> None:
@@ -58,5 +61,8 @@ def serve(
             raise ArtifactError(
                 f"{path}: an artifact for several machines; intarsia deploy {path} --deployment FILE serves it"
             )
+    if on_ray is not None:
+        serve_on_ray(files, service, Loading(trust=trust, instances=instances), on_ray, as_json=as_json)
+        return
     loading = Loading(trust=trust, instances=instances, in_place=not reload_every)
     serve_until_told("intarsia serve", files, service, loading, reload_every_s=reload_every, as_json=as_json)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
@@ -75,6 +75,13 @@ class Service:
     log_requests: bool
 
 
+class Serves(Protocol):
+    """A server, of either kind."""
+
+    def run(self, on_listening: Callable[[Endpoints], object], on_ready: Callable[[], object]) -> None:
+        """Serve until it is told to end."""
+
+
 def serving_options(verb: Verb) -> Verb:
     """The flags of a verb that serves; it is called with ``service``, what they say."""
 
@@ -129,7 +136,6 @@ def serve_until_told(
 
     with serving(what):
         from intarsia.serving import Endpoints, Server
-        from intarsia.serving.logs import json_lines
 
         server = Server(
             files,
@@ -140,6 +146,13 @@ def serve_until_told(
             reload_every_s=reload_every_s,
             log_requests=service.log_requests,
         )
+    run_server(server, files, service, as_json=as_json)
+
+
+def run_server(server: Serves, files: Mapping[str, Path], service: Service, *, as_json: bool) -> None:
+    """Run a server until it is told to end, print where it listens, and log on stderr; arguments as above."""
+    from intarsia.serving.logs import json_lines
+
     with json_lines():
         server.run(
             lambda endpoints: (
