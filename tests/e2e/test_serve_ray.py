@@ -135,6 +135,20 @@ def test_load_adds_a_replica_and_sigterm_answers_what_was_admitted_and_leaves_no
     assert not psutil.wait_procs(there, timeout=PATIENCE_S)[1]
 
 
+def test_a_second_sigterm_ends_it_at_once_with_the_cluster_of_its_own(
+    folder: Path, net: tuple[str, np.ndarray]
+) -> None:
+    with serving(net[0], "--ray", "--replicas", "1", protocols=("http",)) as running:
+        (loaded,) = running.await_events("ready")
+        there = started_by(running)
+        psutil.Process(int(loaded["process"])).suspend()  # so that draining does not come to its end
+        running.process.terminate()
+        running.await_events("draining")
+        assert running.end() == 130
+        assert not running.events("ended")
+    assert not psutil.wait_procs(there, timeout=PATIENCE_S)[1]
+
+
 def answering(running: Running) -> set[str]:
     return {line["process"] for line in running.events("answered")}
 

@@ -203,11 +203,19 @@ def _is_one(one: Address, other: Address) -> bool:
 def _own_signals() -> Iterator[None]:
     """Leave SIGTERM to whom it belongs to: Ray takes it when it connects, here and in its own library."""
     before = signal.getsignal(signal.SIGTERM)
+    is_ended = False
     try:
         yield
+    except SystemExit as ended:
+        if ended.code != signal.SIGTERM:
+            raise
+        is_ended = True  # Ray took a signal that came meanwhile
     finally:
         if threading.current_thread() is threading.main_thread() and before is not None:
             signal.signal(signal.SIGTERM, before)
+    if is_ended:
+        signal.raise_signal(signal.SIGTERM)
+        raise KeyboardInterrupt
 
 
 def _first_line(error: Exception) -> str:

@@ -11,30 +11,29 @@ from pathlib import Path
 from typing import Any, Final
 
 from intarsia.addresses import Address
-from intarsia.errors import ConfigError, IntarsiaError, WorkerDiedError, WorkerUnreachableError
+from intarsia.errors import ConfigError, IntarsiaError, WorkerUnreachableError
 from intarsia.files import Scratch, place_file
 from intarsia.remote.actors.cluster import ask_for_token, connected, own_cluster, ray_serve
-from intarsia.remote.failures import error_of, failure_of
+from intarsia.remote.failures import failure_of
 from intarsia.runtime import Artifact
 from intarsia.runtime.artifact.trust import Trust
 from intarsia.serving.access import Access
 from intarsia.serving.limits import Limits
 from intarsia.serving.loaded import Loading
 from intarsia.serving.logs import tell
-from intarsia.serving.replicas.door import free_address, status_at
+from intarsia.serving.replicas.address import free_address
 from intarsia.serving.replicas.ending import Ending
 from intarsia.serving.replicas.options import Load, deployment_options, http_options, quiet
 from intarsia.serving.replicas.printed import ReplicaLog, log_as_ours
 from intarsia.serving.replicas.replica import Replica, ReplicaSettings
 from intarsia.serving.replicas.scale import Scale
+from intarsia.serving.replicas.watch import LOOK_S, UNABLE, Watch
 from intarsia.serving.server import Endpoints
 from intarsia.target.cores import thread_budget
 from intarsia.wording import counted
 
 NAME: Final = "intarsia"
 """Of the application on the cluster, and of its one deployment."""
-_MARK: Final = "a replica cannot start: "
-_LOOK_S: Final = 0.5
 _BODIES: Final = 4
 """The largest bodies that a cluster of our own has memory for, on their way to a replica."""
 _LEAST_STORE: Final = 128 * 2**20
@@ -103,7 +102,7 @@ class ClusterServer:
             serve.run_many(
                 [serve.RunTarget(target=application, name=NAME, route_prefix="/")], wait_for_applications_running=False
             )
-            _Watch(serve, address, tls=self._access.key is not None).until(ending, on_ready)
+            Watch(serve, NAME, address, tls=self._access.key is not None).until(ending, on_ready)
             self._drain(serve)
 
     def _scale(self, places: int) -> Scale:
@@ -149,7 +148,7 @@ class ClusterServer:
             try:
                 return Replica(settings, contents and {name: ray.get(each) for name, each in contents.items()})
             except IntarsiaError as error:
-                raise RuntimeError(_MARK + failure_of(error)) from None
+                raise RuntimeError(UNABLE + failure_of(error)) from None
 
         made = serve.deployment(name=NAME, **deployment_options(load, scale, self._limits))
         return made(serve.ingress(build)()).bind()
@@ -160,56 +159,8 @@ class ClusterServer:
         serve.delete(NAME, _blocking=False)
         end = time.monotonic() + 2 * self._limits.timeout_s + _END_S
         while NAME in serve.status().applications and time.monotonic() < end:
-            time.sleep(_LOOK_S)
+            time.sleep(LOOK_S)
         tell("ended")
-
-
-class _Watch:
-    """Looks at the application while it runs, and tells how many replicas there are."""
-
-    def __init__(self, serve: Any, address: Address, *, tls: bool) -> None:
-        self._serve = serve
-        self._address = address
-        self._tls = tls
-        self._running = 0
-        self._why = ""
-
-    def until(self, ending: Ending, on_ready: Callable[[], object]) -> None:
-        """Look until it is told to end.
-
-        Raises:
-            IntarsiaError: No replica starts.
-        """
-        is_ready = False
-        while not ending.is_told:
-            found = self._serve.status().applications.get(NAME)
-            if found is None:
-                raise WorkerDiedError("somebody ended the application on the cluster; start the server again")
-            self._tell_running(found)
-            if not is_ready:
-                _raise_failure(found)
-                self._tell_why(found)
-                is_ready = found.status == "RUNNING" and self._answers()
-                if is_ready:
-                    on_ready()
-            ending.wait(_LOOK_S)
-
-    def _tell_running(self, found: Any) -> None:
-        running = sum(each.replica_states.get("RUNNING", 0) for each in found.deployments.values())
-        if running != self._running:
-            self._running = running
-            tell("replicas", running=running)
-
-    def _tell_why(self, found: Any) -> None:
-        """Tell what replicas wait for, such as processors that others use."""
-        why = " ".join(each.message for each in found.deployments.values() if each.message)
-        if why and why != self._why:
-            self._why = why
-            tell("waiting", why=why)
-
-    def _answers(self) -> bool:
-        """Whether requests reach a replica from here; on another machine than this one nothing can be asked."""
-        return status_at(self._address, "/v2/health/ready", tls=self._tls) in (200, None)
 
 
 @contextmanager
@@ -249,16 +200,6 @@ def _places(ray: Any, load: Load) -> int:
             f"{max(processors, default=0)}; compile it for fewer threads, or start a node that has them"
         )
     return found
-
-
-def _raise_failure(found: Any) -> None:
-    if found.status not in ("DEPLOY_FAILED", "UNHEALTHY"):
-        return
-    text = "\n".join((found.message, *(each.message for each in found.deployments.values())))
-    _, is_ours, told = text.partition(_MARK)
-    if is_ours:
-        raise error_of(told.splitlines()[0], "a replica")
-    raise WorkerDiedError(f"no replica starts: {text.strip()}")
 
 
 def _absolute(trust: Trust) -> Trust:

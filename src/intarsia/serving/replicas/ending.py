@@ -1,12 +1,15 @@
-"""The signals that end a program: the first is remembered, the second ends it at once."""
+"""The signals that end a program: the first is remembered, the second ends it at once, with all that it started."""
 
 from __future__ import annotations
 
 import os
 import signal
 import time
+from contextlib import suppress
 from types import FrameType
 from typing import Any, Final, Self
+
+import psutil
 
 _INTERRUPTED: Final = 130
 _STEP_S: Final = 0.1
@@ -37,5 +40,8 @@ class Ending:
     def _end(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         if self.is_told:
+            for started in psutil.Process().children(recursive=True):
+                with suppress(psutil.Error):
+                    started.kill()  # some of Ray's processes would else stay for a minute
             os._exit(_INTERRUPTED)
         self.is_told = True

@@ -46,6 +46,25 @@ assert signal.getsignal(signal.SIGTERM) == before
     subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[4])
 
 
+def test_a_sigterm_that_comes_while_ray_connects_reaches_whom_it_belongs_to() -> None:
+    script = """
+import signal, sys
+from tests.fake_ray import FakeRay
+sys.modules["ray"] = fake = FakeRay("a")
+fake.init = lambda **_: sys.exit(signal.SIGTERM)  # as Ray's own handler ends
+from intarsia.remote.actors.cluster import connected
+came = []
+signal.signal(signal.SIGTERM, lambda number, _: came.append(number))
+try:
+    connected(None)
+except KeyboardInterrupt:
+    assert came == [signal.SIGTERM]
+    print("interrupted")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=Path(__file__).parents[4])
+    assert done.stdout == "interrupted\n", done.stderr
+
+
 def test_a_cluster_that_is_not_there_is_told_before_ray_waits_for_it(ray: FakeRay) -> None:
     with socket.create_server(("127.0.0.1", 0)) as door:
         there = Address("127.0.0.1", door.getsockname()[1])

@@ -24,7 +24,7 @@ from intarsia.remote.failures import failure_of
 from intarsia.serving.access import Access
 from intarsia.serving.limits import Limits
 from intarsia.serving.loaded import Loading
-from intarsia.serving.replicas import cluster_server
+from intarsia.serving.replicas import cluster_server, watch
 from intarsia.serving.replicas.cluster_server import Cluster, ClusterServer
 from intarsia.serving.replicas.replica import Replica
 from intarsia.serving.replicas.scale import Scale
@@ -111,7 +111,7 @@ class Serving(FakeRay):
 def ray(monkeypatch: pytest.MonkeyPatch) -> Serving:
     found = Serving(2, 5)
     monkeypatch.setitem(sys.modules, "ray", found)
-    monkeypatch.setattr(cluster_server, "status_at", lambda *_, **__: 200)
+    monkeypatch.setattr(watch, "status_at", lambda *_, **__: 200)
     for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):  # set, so that what is set inside is put back
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)

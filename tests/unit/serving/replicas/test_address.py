@@ -10,7 +10,7 @@ import pytest
 
 from intarsia.addresses import Address
 from intarsia.errors import ConfigError
-from intarsia.serving.replicas.door import free_address, status_at
+from intarsia.serving.replicas.address import free_address, status_at
 
 
 class _Teapot(BaseHTTPRequestHandler):
