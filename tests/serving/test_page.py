@@ -70,7 +70,7 @@ def test_the_python_of_the_page_asks_a_server(page_server: Running) -> None:
 
 def test_the_commands_of_the_page_are_spelt_right(manifest: dict[str, Any]) -> None:
     lines = [*commands(PAGE), shlex.join(["intarsia", *manifest["command"][1:], *manifest["args"]])]
-    assert len(lines) == 6
+    assert len(lines) == 7
     for line in lines:
         parse(cli, shlex.split(line, comments=True)[1:], line)
 
