@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import Any, cast
 from unittest.mock import Mock, patch
+from zipfile import ZipFile, is_zipfile
 
 from onnx import TensorProto, helper
 
@@ -116,10 +117,8 @@ def seen(backend: Backend, target: Target, *, loaded: bool = False) -> Seen:
         return _digests({**found, **PARTS[backend.name](backend, target)})
     sub = extract(model, [node.id for node in model.nodes])
     with TemporaryDirectory() as folder:
-        found |= {
-            f"export/{path.relative_to(folder)}": path.read_bytes()
-            for path in backend.export(sub, target, SETTINGS, Path(folder))
-        }
+        for path in backend.export(sub, target, SETTINGS, Path(folder)):
+            found |= _contents(path, f"export/{path.relative_to(folder)}")
     if loaded or backend.name not in COMPILING_TO_EXPORT:
         artifact = backend.compile(sub, target, SETTINGS)
         found |= {f"artifact/{name}": bytes(content) for name, content in artifact.files.items()}
@@ -130,6 +129,14 @@ def seen(backend: Backend, target: Target, *, loaded: bool = False) -> Seen:
             backend.load(artifact, weights, target, SETTINGS)
         found["threads"] = list(threads)
     return _digests(found)
+
+
+def _contents(path: Path, name: str) -> dict[str, bytes]:
+    """A file by its name; of an archive, which has its own time in it, what it holds."""
+    if not is_zipfile(path):
+        return {name: path.read_bytes()}
+    with ZipFile(path) as archive:
+        return {f"{name}/{each}": archive.read(each) for each in archive.namelist()}
 
 
 def _of_cmsis_nn(backend: Backend, target: Target) -> Mapping[str, Any]:

@@ -113,7 +113,8 @@ def unsupported_names() -> tuple[str, ...]:
     """The engine kinds that no backend drives: what is described with them is planned, and not compiled."""
     from intarsia.target.kinds.catalogue import ENGINES
 
-    return tuple(kind.name for kind in ENGINES if kind.name not in _sources())
+    driven = _sources()
+    return tuple(kind.name for kind in ENGINES if kind.name not in driven)
 
 
 def probe(name: str) -> Availability:

@@ -37,12 +37,13 @@ def measurement_key(
     place: int | None = None,
 ) -> Key:
     """The key of what partitions of a graph take; see `Measure` for what may be timed."""
-    union = sorted({node for partition in partitions for node in partition.nodes}, key=graph.position.__getitem__)
-    position = {node: index for index, node in enumerate(union)}
+    union = sorted({graph.position[node] for partition in partitions for node in partition.nodes})
+    nodes = [graph.nodes[index].id for index in union]
+    position = {node: index for index, node in enumerate(nodes)}
     return Key(
         facts={
             "protocol": PROTOCOL,
-            "graph": fingerprint_of(graph, union),
+            "graph": fingerprint_of(graph, nodes),
             "partitions": [_facts(partition, position) for partition in partitions],
             "timed": timed if place is None else [timed, place],
             **judging_facts(graph),

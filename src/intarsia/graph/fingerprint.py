@@ -21,7 +21,7 @@ from intarsia.graph.build import nested_graphs
 from intarsia.graph.dtypes import STRING, numpy_dtype
 from intarsia.graph.export import serialise
 from intarsia.graph.graph import PLANS_KEY, SIZES_KEY, Graph
-from intarsia.graph.parts import Node, Weight
+from intarsia.graph.parts import Node, Value, Weight
 from intarsia.graph.submodel import SubModel, extract
 
 _TINY_ELEMENTS = 16
@@ -68,11 +68,11 @@ def likeness(graph: Graph, nodes: Sequence[Node]) -> str:
                 number[name] = len(number)
                 weight = graph.weights.get(name)
                 value = graph.values[name]
-                records.append(described.weight(weight) if weight else f"{value.dtype}{value.shape}")
+                records.append(described.weight(weight) if weight else described.type(value))
         made = [graph.values[name] for name in node.outputs if name]
         reads = [number[name] for name in node.reads]
         border = [value.is_output or not inside.issuperset(value.consumers) for value in made]
-        types = [(value.dtype, value.shape) for value in made]
+        types = ",".join([described.type(value) for value in made])
         records.append(f"{described.operator(node)}{reads}{node.inputs == node.reads}{border}{types}")
         for value in made:
             number[value.name] = len(number)
@@ -153,19 +153,20 @@ class _Canonical:
         if weight is not None:
             return self._described.weight(weight)
         value = self._values[name]
-        return repr(("input", self._inputs[name], value.dtype, value.shape))
+        return f"('input', {self._inputs[name]}, {self._described.type(value)[1:-1]})"
 
     def _node(self, node: Node) -> str:
         number = self._number
         inputs = repr(tuple([number[name] if name else None for name in node.inputs]))
         # Nearly all nodes read just their inputs: nothing is left out, given twice, or captured by a nested graph.
         reads = inputs if node.reads == node.inputs else repr(tuple([number[name] for name in node.reads]))
-        values = [self._values[name] if name else None for name in node.outputs]
-        types = repr(tuple([(value.dtype, value.shape) if value else None for value in values]))
+        typed = self._described.type
+        types = [typed(self._values[name]) if name else "None" for name in node.outputs]
         for name in node.outputs:
             if name:
                 number[name] = len(number)
-        return f"({self._described.operator(node)}, {inputs}, {reads}, {types})"
+        several = ", ".join(types) if len(types) > 1 else f"{types[0]}," if types else ""
+        return f"({self._described.operator(node)}, {inputs}, {reads}, ({several}))"
 
 
 class _Described:
@@ -175,6 +176,7 @@ class _Described:
         self._opsets = graph.opsets
         self._operators: dict[int, str] = graph.memo.setdefault("operators", {})
         self._weights: dict[str, str] = graph.memo.setdefault("weight classes", {})
+        self._types: dict[tuple[Any, Any], str] = graph.memo.setdefault("types", {})
 
     def operator(self, node: Node) -> str:
         known = self._operators.get(node.index)
@@ -186,6 +188,13 @@ class _Described:
                 PLANS_KEY, ""
             )  # by which its bodies run: it is the time of these that is measured
             known = self._operators[node.index] = repr(described)[1:-1] + plans
+        return known
+
+    def type(self, value: Value) -> str:
+        key = value.dtype, value.shape
+        known = self._types.get(key)
+        if known is None:
+            known = self._types[key] = repr(key)
         return known
 
     def weight(self, weight: Weight) -> str:

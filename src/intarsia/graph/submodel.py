@@ -138,7 +138,8 @@ def extract(graph: Graph, node_ids: Iterable[str]) -> SubModel:
         PlanError: An id is not in the graph.
         ModelError: There are no nodes.
     """
-    inside = sorted({graph.node(id_).index for id_ in node_ids})
+    position = graph.position  # of an id that is not in it, the node's own error tells more
+    inside = sorted({position[id_] if id_ in position else graph.node(id_).index for id_ in node_ids})
     if not inside:
         raise ModelError("a sub-model needs at least one node")
     nodes = tuple(graph.nodes[index] for index in inside)

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
@@ -97,18 +98,18 @@ class Instructions:
     unit: Literal["instructions in QEMU"] = "instructions in QEMU"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: text and digest of a large graph's facts are worth keeping
 class Key:
     """Everything a time depends on, as JSON-able facts; equal facts mean the same measurement."""
 
     facts: Mapping[str, Any]
 
-    @property
+    @cached_property
     def text(self) -> str:
         """Canonical JSON of the facts."""
         return json.dumps(self.facts, sort_keys=True, separators=(",", ":"))
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """What the store looks it up by."""
         return hashlib.sha256(self.text.encode()).hexdigest()

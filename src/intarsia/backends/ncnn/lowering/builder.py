@@ -150,7 +150,7 @@ class Builder:
         blocks: Iterable[Block] = (),
     ) -> tuple[str, ...]:
         """Add a layer; returns its blobs."""
-        if not all(np.isfinite(value).all() for value in (params or {}).values()):
+        if params and not all(map(_is_finite, params.values())):
             raise Refused("ncnn's param files hold finite numbers only")
         made = {f"{kind}:{len(self.layers)}:{index}": shape for index, shape in enumerate(shapes)}
         self.shapes |= made
@@ -170,3 +170,7 @@ class Builder:
     def bind(self, name: str, blob: str) -> None:
         """Say which blob holds a computed value of the graph."""
         self.blobs[name] = self.reshape(blob, blob_shape(self.shape(name)))
+
+
+def _is_finite(value: Parameter) -> bool:
+    return all(map(math.isfinite, value)) if isinstance(value, tuple) else math.isfinite(value)
