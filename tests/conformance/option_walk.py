@@ -121,6 +121,7 @@ def seen(backend: Backend, target: Target, *, loaded: bool = False) -> Seen:
             found |= _contents(path, f"export/{path.relative_to(folder)}")
     if loaded or backend.name not in COMPILING_TO_EXPORT:
         artifact = backend.compile(sub, target, SETTINGS)
+    if backend.name not in COMPILING_TO_EXPORT:
         found |= {f"artifact/{name}": bytes(content) for name, content in artifact.files.items()}
         found["artifact"] = [artifact.weights, artifact.meta]
     if loaded and absence(target) is None:

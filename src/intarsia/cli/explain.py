@@ -10,7 +10,7 @@ import click
 from intarsia.cli.console import echo, print_answer, print_json, print_text
 from intarsia.cli.deployment import explain_deployed, is_deployed
 from intarsia.cli.options import FILE, json_option, long_option
-from intarsia.cli.tables import print_outcome
+from intarsia.cli.tables import print_layers, print_outcome
 from intarsia.cli.trust import code_facts, code_lines, reading_options
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def explain(artifact: Path, plan: bool, as_json: bool, verbose: bool, trust: Tru
             print_text(line)
         echo("")
         print_outcome(report, verbose=verbose)
+        if not verbose:
+            print_layers(report)
 
 
 def engines_of(opened: Artifact) -> dict[str, dict[str, Any]]:

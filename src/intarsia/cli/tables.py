@@ -39,8 +39,8 @@ from intarsia.wording import counted
 
 MOST_MIXES = 3
 """Mixes before the rest is only counted, so that all fits one screen."""
-MOST_PARTS = 8
-"""The same of partitions and transfers."""
+MOST_PARTS = MOST_LAYERS = 8
+"""The same of partitions and transfers, and of layers."""
 _NO_FAILURES = {
     "capability": "refused",
     "prefilter": "prefilter",
@@ -175,6 +175,7 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
     if verbose:
         _print_alternatives(report["partitions"], here(report))
         _print_segments(report)
+        print_layers(report, verbose=True)
 
 
 def _print_parts(report: Json, where: str, *, verbose: bool) -> None:
@@ -273,6 +274,26 @@ def _print_segments(report: Json) -> None:
     for place in report["opportunities"]:
         print_text(opportunity(place))
     print_table((f"segment{here(report)}", "nodes", *targets, ""), rows, numbers=("nodes", *targets))
+
+
+def print_layers(report: Json, *, verbose: bool = False) -> None:
+    """What layers take on each engine that tells, those first that take longest; nothing where none does."""
+    from intarsia.report.layers import engines_of, how, rows_of
+
+    engines, layers = engines_of(report), rows_of(report)
+    if not layers:
+        return
+    is_mixed = any(layer.target for layer in layers)
+    shown = layers if verbose else layers[:MOST_LAYERS]
+    rows = [
+        (layer.node, layer.op, *((layer.target,) if is_mixed else ()), *(ms(each or None) for each in layer.ms))
+        for layer in shown
+    ]
+    click.echo()
+    print_table(("layer", "operator", *(("runs on",) if is_mixed else ()), *engines), rows, numbers=engines)
+    if len(shown) < len(layers):
+        click.echo(f"{counted(len(layers) - len(shown), 'more layer')} (--verbose)")
+    print_text(how(report))
 
 
 def print_buckets(report: Json) -> None:

@@ -169,13 +169,21 @@ class Measurer(AbstractContextManager["Measurer"]):
 
     def node_times(self, partition: Partition, settings: RunSettings) -> Mapping[str, float]:
         """Milliseconds of each node by its id, as the partition's engine reports them; empty if it reports none."""
+        return self._node_times(partition, settings, is_measured=True)
+
+    def told_times(self, partition: Partition, settings: RunSettings) -> Mapping[str, float]:
+        """As `node_times`, of what the store knows; empty if nobody has asked the engine yet."""
+        return self._node_times(partition, settings, is_measured=False)
+
+    def _node_times(self, partition: Partition, settings: RunSettings, *, is_measured: bool) -> Mapping[str, float]:
         if partition.target.kind.name == registry.NESTED:
             return {}
         nodes = extract(self.graph, partition.nodes).nodes
         key = nodes_key(self.graph, partition, nodes, settings)
         entry: Entry[Mapping[str, Any]] = Entry(kind="nodes", key=key, read=dict, write=dict)
         found = recalled(self, entry)
-        if found is None and self._has_time(key, _Question((partition,), "last", settings, Effort())):
+        may_ask = is_measured and found is None
+        if may_ask and self._has_time(key, _Question((partition,), "last", settings, Effort())):
             ids = [node.id for node in nodes]
             found = computed(self, entry, lambda: self._inspect(partition, settings, ids), alone=True)
         return {} if found is None else {node.id: ms for node, ms in zip(nodes, found["ms"], strict=False)}

@@ -15,7 +15,7 @@ from intarsia.partitioning.partitioning import BodyPlan, Inside, Partition, Part
 from intarsia.partitioning.plan_file import PlanFile, dump_plan, parse_bodies, parse_plan
 from intarsia.partitioning.plan_rows import bodies_by_node, bodies_text
 from intarsia.partitioning.region import boundaries
-from intarsia.partitioning.segments import coarser, segments
+from intarsia.partitioning.segments import coarser, kernel_groups, segments
 
 __all__ = [
     "BodyPlan",
@@ -36,6 +36,7 @@ __all__ = [
     "flattened",
     "fused_groups",
     "greedy",
+    "kernel_groups",
     "linear_order",
     "nested_capability",
     "parse_bodies",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from intarsia.partitioning.chain import Chain, Region
 from intarsia.partitioning.groups import ACTIVATIONS
-from intarsia.partitioning.linear import Cut, cuts, line
+from intarsia.partitioning.linear import Cut, cuts, line, linear_order
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node
@@ -113,6 +113,14 @@ def _regions(graph: Graph, partitions: Iterable[tuple[str, ...]], weight: Callab
         )
         for part, amount in zip(parts, amounts, strict=True)
     ]
+
+
+def kernel_groups(graph: Graph) -> tuple[tuple[str, ...], ...]:
+    """The nodes in linear order, each kernel with the elementwise operators behind it that engines fuse into it."""
+    order = linear_order(graph)
+    follows = _following([graph.node(id_) for id_ in order])
+    starts = [place for place, follow in enumerate(follows) if not follow]
+    return tuple(order[start:end] for start, end in pairwise((*starts, len(order))))
 
 
 def _following(nodes: Sequence[Node]) -> list[bool]:

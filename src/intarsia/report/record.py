@@ -31,6 +31,7 @@ from intarsia.report.alternatives import (
 )
 from intarsia.report.default_settings import rows_json
 from intarsia.report.described import marked
+from intarsia.report.layers import layers_json
 from intarsia.report.plan_figures import call_ms, needs_json, plan_figures
 from intarsia.runtime import Bucket, this_machine
 from intarsia.runtime.plan import transitions
@@ -80,6 +81,7 @@ def compile_report(
     announced: tuple[float, str] | None = None,
     left_out: Mapping[str, Failure] | None = None,
     defaults: Sequence[AtDefaults] = (),
+    told: Mapping[str, Mapping[str, float]] | None = None,
 ) -> dict[str, Any]:
     """The object that ``intarsia compile --json`` prints; ``artifact`` is set by whoever saves it.
 
@@ -89,6 +91,7 @@ def compile_report(
     ``announced`` is how many seconds were announced that it would take, where those of the budget do not do, and why.
     ``left_out`` are failures that no engine is to blame for, by the targets that ran: they are kept nowhere but here.
     ``defaults`` are engines at default settings that are less exact.
+    ``told`` are milliseconds of nodes as engines report them, by the targets that ran the whole model.
     """
     chosen, verdict = decision.chosen, decision.verdict
     footprints = {**(others or {}), **verdict.footprints}
@@ -137,6 +140,7 @@ def compile_report(
             defaults, None if latency is None else latency["median"], _speed(chosen, decision), figures.get("load")
         ),
         "segments": [] if collage is None else segments_json(job.problem.segments, alternatives),
+        "layers": layers_json(job.problem.graph, chosen.partitions, told or {}),
         "search": {
             "seconds": round(seconds, 3),
             "announced_s": None if announced is None else announced[0],

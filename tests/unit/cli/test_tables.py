@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from intarsia.cli import console
-from intarsia.cli.tables import print_outcome, print_plans
+from intarsia.cli.tables import print_layers, print_outcome, print_plans
 from tests.cli_fakes import ALONE, MIX, OLD, PARTITIONS, REPORT, SINGLES
 
 SCREENS = {80: 60, 120: 40}
@@ -145,3 +145,24 @@ def test_what_it_needs_is_told_with_the_decision(capsys: pytest.CaptureFixture[s
     }
     print_outcome(REPORT | {"needs": needs})
     assert "its artifact takes 172 MB for a model of 87 MB" in capsys.readouterr().out.splitlines()
+
+
+LAYERS = [
+    {"node": f"conv{place}", "op": "Conv + Relu", "target": "winograd", "ms": {"winograd": 1.0 + place, "mnn": 0.0}}
+    for place in range(10)
+]
+
+
+def test_layers_are_shown_longest_first_and_the_rest_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    print_layers(REPORT | {"layers": LAYERS})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["layer", "operator", "winograd", "mnn"]
+    assert lines[2].split() == ["conv9", "Conv", "+", "Relu", "10.0", "-"]
+    assert "2 more layers (--verbose)" in lines
+    print_layers(REPORT | {"layers": [LAYERS[0], {**LAYERS[1], "target": "mnn"}]}, verbose=True)
+    assert capsys.readouterr().out.splitlines()[1].split() == ["layer", "operator", "runs", "on", "winograd", "mnn"]
+
+
+def test_without_layers_no_table_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    print_layers(REPORT)
+    assert capsys.readouterr().out == ""

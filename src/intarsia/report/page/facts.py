@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from intarsia.report.default_settings import sentences
+from intarsia.report.layers import engines_of, how, rows_of
 from intarsia.report.page.engines import names
 from intarsia.report.reasons import Json, decision, figures, larger_needs, opportunity
 
@@ -81,6 +82,13 @@ def segments(report: Json) -> dict[str, Any] | None:
             for row in rows
         ],
     }
+
+
+def layers(report: Json) -> dict[str, Any] | None:
+    """What layers take on each engine that tells; ``None`` where none does."""
+    rows = rows_of(report)
+    is_mixed = any(row.target for row in rows)
+    return {"engines": engines_of(report), "rows": rows, "how": how(report), "is_mixed": is_mixed} if rows else None
 
 
 def memory(report: Json) -> dict[str, Any] | None:

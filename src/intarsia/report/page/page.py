@@ -72,6 +72,7 @@ def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Pr
             timeline=partitions.timeline(report, run_ms),
             opportunities=facts.opportunities(report),
             segments=facts.segments(report),
+            layers=facts.layers(report),
             memory=facts.memory(report),
             command=facts.command(report),
             replay=facts.replay(report),
