@@ -1,4 +1,4 @@
-"""3x3 convolutions of stride 1 as networks have them: odd sizes, edges smaller than a tile, what is fused behind."""
+"""Convolutions of stride 1 as networks have them: odd sizes, edges smaller than a tile, what is fused behind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from tests.conformance.cases import Case, Feed, f32, node, scalar
+from tests.conformance.cases import Case, Feed, f32, i64, node, scalar
 
 _SIZES = ((1, 7, 7), (1, 13, 15), (1, 56, 56), (1, 1, 1), (2, 2, 9), (5, 5, 4), (1, 28, 28), (3, 8, 8), (1, 6, 6))
 """Batch, height and width."""
@@ -77,6 +77,125 @@ def _cases() -> Iterator[Case]:
     )
 
 
+def _padded_cases() -> Iterator[Case]:
+    """Padding of every kind: stated by the convolution, or by a node before it."""
+    for pads in ((0, 0, 0, 0), (0, 1, 2, 0), (3, 4, 3, 2)):
+        yield Case(
+            name=f"conv3x3-padded-{'-'.join(map(str, pads))}",
+            nodes=(node("Conv", "x w b", "c", pads=list(pads)), node("Relu", "c", "r"), node("Conv", "r v")),
+            inputs={"x": f32(2, 32, 15, 22)},
+            weights={"w": (32, 32, 3, 3), "b": (32,), "v": (32, 32, 3, 3)},
+        )
+    yield Case(
+        name="conv3x3-behind-reflection",
+        nodes=(node("Pad", "x edges", "p", mode="reflect"), node("Conv", "p w b")),
+        inputs={"x": f32(1, 32, 13, 18)},
+        weights={"edges": i64(0, 0, 1, 1, 0, 0, 1, 1), "w": (64, 32, 3, 3), "b": (64,)},
+    )
+    yield Case(
+        name="conv3x3-behind-zeros",
+        nodes=(
+            node("Pad", "x edges - axes", "p"),
+            node("Conv", "p w", "c", auto_pad="VALID"),
+            node("Conv", "p v", "d", pads=[0, 0, 0, 0]),
+            node("Concat", "c d", axis=1),
+        ),
+        inputs={"x": f32(1, 32, 13, 18)},
+        weights={
+            "edges": i64(2, 1, 0, 3),
+            "axes": i64(-2, 3),
+            "w": (64, 32, 3, 3),
+            "v": (32, 32, 3, 3),
+        },
+    )
+    yield Case(
+        name="conv3x3-in-groups",
+        nodes=(node("Conv", "x w b", "c", pads=[1, 1, 1, 1], group=2), node("Relu", "c")),
+        inputs={"x": f32(1, 96, 14, 11)},
+        weights={"w": (96, 48, 3, 3), "b": (96,)},
+    )
+
+
+def _large_cases() -> Iterator[Case]:
+    """Filters of 5x5, in tiles of both sizes, and in groups."""
+    for size, groups, pads in (((26, 26), 2, [2, 2, 2, 2]), ((7, 6), 1, [2, 2, 2, 2]), ((19, 30), 1, [0, 1, 3, 0])):
+        yield Case(
+            name=f"conv5x5-{'x'.join(map(str, size))}",
+            nodes=(node("Conv", "x w b", "c", pads=pads, group=groups), node("Relu", "c")),
+            inputs={"x": f32(1, 96, *size)},
+            weights={"w": (96, 96 // groups, 5, 5), "b": (96,)},
+        )
+
+
+def _volume_cases() -> Iterator[Case]:
+    """Convolutions over volumes, and what lies between them."""
+    for size in ((1, 1, 1), (3, 7, 6), (8, 16, 12)):
+        yield Case(
+            name=f"conv3d-{'x'.join(map(str, size))}",
+            nodes=(node("Conv", "x w b", "c", pads=[1] * 6), node("Relu", "c")),
+            inputs={"x": f32(2, 32, *size)},
+            weights={"w": (64, 32, 3, 3, 3), "b": (64,)},
+        )
+    yield Case(
+        name="conv3d-u-shaped",
+        nodes=(
+            node("Conv", "x u", "a", pads=[1] * 6),
+            node("Relu", "a", "b"),
+            node("Conv", "b w", "c", pads=[1] * 6),
+            node("MaxPool", "c", "d", kernel_shape=[2, 2, 2], strides=[2, 2, 2]),
+            node("Conv", "d v", "e", pads=[1] * 6),
+            node("Relu", "e", "f"),
+            node("ConvTranspose", "f t", "g", strides=[2, 2, 2]),
+            node("Concat", "g c", "h", axis=1),
+            node("Conv", "h s bias", "i", pads=[0, 1, 1, 2, 1, 1]),
+            node("MaxPool", "i", kernel_shape=[3, 3, 3], strides=[2, 1, 2], pads=[1, 1, 1, 1, 1, 1]),
+        ),
+        inputs={"x": f32(1, 1, 8, 6, 10)},
+        weights={
+            "u": (32, 1, 3, 3, 3),
+            "w": (32, 32, 3, 3, 3),
+            "v": (64, 32, 3, 3, 3),
+            "t": (64, 32, 2, 2, 2),
+            "s": (32, 64, 3, 3, 3),
+            "bias": (32,),
+        },
+    )
+    yield Case(
+        name="conv3d-residual",
+        nodes=(
+            node("Conv", "x w", "a", pads=[0, 1, 1, 0, 1, 1]),
+            node("Relu", "a", "b"),
+            node("Conv", "b v", "c", pads=[1, 1, 1, 1, 1, 1]),
+            node("Add", "c a", "d"),
+            node("Relu", "d"),
+        ),
+        inputs={"x": f32(1, 32, 3, 9, 8)},
+        weights={"w": (32, 32, 1, 3, 3), "v": (32, 32, 3, 3, 3)},
+    )
+
+
+def _few_output_cases() -> Iterator[Case]:
+    """Convolutions to the colours of a picture, or to one map."""
+    for channels, taps, pads in ((3, (9, 9), [4, 4, 4, 4]), (1, (3, 3), [0, 0, 0, 0]), (4, (1, 5), [0, 1, 0, 3])):
+        yield Case(
+            name=f"conv-to-{channels}-channels",
+            nodes=(node("Conv", "x w b", "c", pads=pads), node("Relu", "c")),
+            inputs={"x": f32(2, 32, 17, 21)},
+            weights={"w": (channels, 32, *taps), "b": (channels,)},
+        )
+    yield Case(
+        name="conv-to-colours-behind-a-block",
+        nodes=(
+            node("Conv", "x w", "c", pads=[1, 1, 1, 1]),
+            node("Relu", "c", "r"),
+            node("Conv", "r v", "p"),
+            node("Tanh", "p"),
+        ),
+        inputs={"x": f32(1, 32, 14, 13)},
+        weights={"w": (32, 32, 3, 3), "v": (3, 32, 3, 3)},
+    )
+
+
 def _branch(name: str) -> onnx.GraphProto:
     """One side of an ``If``: a product with a large weight of its own."""
     weight = np.random.default_rng(len(name)).standard_normal((16, 32)).astype(np.float32)
@@ -89,4 +208,4 @@ def _branch(name: str) -> onnx.GraphProto:
     )
 
 
-CONVOLUTION_CASES = tuple(_cases())
+CONVOLUTION_CASES = (*_cases(), *_padded_cases(), *_large_cases(), *_volume_cases(), *_few_output_cases())

@@ -95,7 +95,15 @@ FOREIGN = {
 
 REWRITERS = frozenset(
     Path("backends/onnxruntime", name)
-    for name in ("nchwc_boundaries.py", "saved_model.py", "substitution.py", "unsigned_weights.py", "zero_points.py")
+    for name in (
+        "blocked_volumes.py",
+        "nchwc_boundaries.py",
+        "pad_folding.py",
+        "saved_model.py",
+        "substitution.py",
+        "unsigned_weights.py",
+        "zero_points.py",
+    )
 )
 """They change the model that ONNX Runtime optimised, which is a model of ONNX as well."""
 

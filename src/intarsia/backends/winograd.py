@@ -1,8 +1,8 @@
-"""ONNX Runtime with our own Winograd convolution as a custom operator inside its blocked layout, on its thread pool.
+"""ONNX Runtime with convolutions of our own as custom operators inside its blocked layout, on its thread pool.
 
-ONNX Runtime optimises the model; in what it saves, the convolutions that fit are replaced
-(`backends.onnxruntime.substitution`), and the native library (`native`) computes them. All else is ONNX Runtime's, and
-so are the rules of refusal.
+ONNX Runtime optimises the model. In what it saves, `backends.onnxruntime.substitution` replaces the convolutions that a
+kernel takes (`backends.onnxruntime.kernels`), and the native library (`native`) computes them. All else is ONNX
+Runtime's, and so are the rules of refusal.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from intarsia.backends.contract import (
     thread_count,
 )
 from intarsia.backends.contract.node_facts import is_constant
-from intarsia.backends.native import KERNELS, library, recipe
+from intarsia.backends.native import KERNELS as LIBRARY
+from intarsia.backends.native import library, recipe
 from intarsia.backends.onnxruntime import offline_optimisation
 from intarsia.backends.onnxruntime.backend import OnnxRuntimeBackend
 from intarsia.backends.onnxruntime.session import (
@@ -45,6 +46,7 @@ from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
+    from intarsia.backends.onnxruntime.kernels import Kernel
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.json_types import JsonType
@@ -52,8 +54,6 @@ if TYPE_CHECKING:
     from intarsia.target import Target
 
 _NAME = "winograd"
-_NOTHING = "no 3x3 stride-1 convolution to replace"
-_NOT_BLOCKED = "ONNX Runtime's own optimised model computes no 3x3 stride-1 convolution in its blocked layout"
 _LIBRARY = "libintarsia_winograd.so"
 _LOADER = "loader.py"
 _SAVED = (offline_optimisation.MODEL, offline_optimisation.WEIGHTS)
@@ -65,7 +65,7 @@ class WinogradBackend(Backend):
     name = _NAME
     extra = _NAME
     licence = "Apache-2.0; ONNX Runtime: MIT"
-    machine_code = (KERNELS,)
+    machine_code = (LIBRARY,)
     reads = reading({_NAME: "threads", "llvm": FAST_MATH})
     native_unread = OnnxRuntimeBackend.native_unread
     native_lack = None
@@ -75,7 +75,7 @@ class WinogradBackend(Backend):
     gaps: ClassVar[tuple[Gap, ...]] = (
         *OnnxRuntimeBackend.gaps,
         Gap.not_implemented(
-            "Conv[3x3, stride 1, channels that are no multiple of the block]",
+            "Conv[stride 1, channels that are no multiple of the block]",
             "ONNX Runtime's own kernel computes them, as all other convolutions",
         ),
     )
@@ -188,43 +188,51 @@ def _replaced(must: bool, content: bytes) -> tuple[bytes, dict[str, Any]]:
     from intarsia.backends.onnxruntime.substitution import substitute
 
     done = substitute(content, library.block())
-    if must and not done.replaced:
-        raise CompileError(_NAME, _NOT_BLOCKED)
-    return done.content, {}
+    if must and not done.kernels:
+        raise CompileError(_NAME, f"ONNX Runtime's own optimised model computes no {_ours()} in its blocked layout")
+    return done.content, {"kernels": [list(pair) for pair in done.kernels]}
+
+
+def _ours() -> str:
+    """What the kernels compute, in words."""
+    from intarsia.backends.onnxruntime.kernels import KERNELS
+
+    return f"stride-1 convolution {' or '.join(each.filters for each in KERNELS)}"
 
 
 def _lack(graph: Graph) -> str | None:
     """Why no convolution can be replaced, by what is in the way of the one that comes nearest; ``None`` if one can."""
-    furthest, reason = -1, _NOTHING
+    from intarsia.backends.onnxruntime.kernels import KERNELS
+
+    furthest, reason = 0, f"no {_ours()} to replace"
     for node in graph.nodes:
         if node.op_type != "Conv" or node.domain not in {"", "ai.onnx"}:
             continue
-        obstacles = tuple(_obstacles(node, graph))
-        passed = next((place for place, each in enumerate(obstacles) if each is not None), None)
-        if passed is None:
-            return None
-        if passed > furthest:
-            furthest, reason = passed, obstacles[passed] or _NOTHING
+        for kernel in KERNELS:
+            obstacles = tuple(_obstacles(node, graph, kernel))
+            passed = next((place for place, each in enumerate(obstacles) if each is not None), None)
+            if passed is None:
+                return None
+            if passed > furthest:
+                furthest, reason = passed, obstacles[passed] or reason
     return reason
 
 
-def _obstacles(node: Node, graph: Graph) -> Iterator[str | None]:
-    """For each thing that ours needs of a convolution, one after the other, what this one has instead of it."""
-    from intarsia.backends.onnxruntime.substitution import fits, is_three_by_three, pads_by_one
+def _obstacles(node: Node, graph: Graph, kernel: Kernel) -> Iterator[str | None]:
+    """For each thing that a kernel needs of a convolution, one after the other, what this one has instead of it."""
+    from intarsia.backends.onnxruntime.kernels import described
 
-    weight, block = graph.values[node.inputs[1]], library.block()
-    shape = weight.shape or ()
-    yield None if is_three_by_three(shape, node.attributes) else _NOTHING
-    groups = node.attributes.get("group", 1)
-    yield None if groups == 1 else f"its 3x3 stride-1 convolutions are in {groups} groups, and ours takes one"
-    yield None if pads_by_one(node.attributes) else "its 3x3 stride-1 convolutions are not padded by one on each side"
-    channels = " to ".join(map(str, shape[1::-1]))
-    unblocked = f"the channels of its 3x3 stride-1 convolutions, {channels}, are no multiples of {block}"
-    yield None if fits(shape, node.attributes, block) else unblocked
+    weight = graph.values[node.inputs[1]]
+    convolution = described(weight.shape or (), node.attributes)
+    if convolution is None:
+        yield ""
+        return
+    yield from kernel.obstacles(convolution, library.block())
+    convolutions = f"the stride-1 convolutions {kernel.filters}"
     is_single = weight.dtype == graph.values[node.inputs[0]].dtype == "float32"
-    yield None if is_single else f"it computes in float32 only, and the 3x3 stride-1 convolutions are {weight.dtype}"
+    yield None if is_single else f"it computes in float32 only, and {convolutions} are {weight.dtype}"
     has_constants = node.inputs[1] in graph.weights and is_constant(node, graph, 2)
-    yield None if has_constants else "weights of its 3x3 stride-1 convolutions are computed, and ours need constants"
+    yield None if has_constants else f"weights of {convolutions} are computed, and ours need constants"
 
 
 def _values(target: Target, settings: RunSettings) -> dict[str, Any]:

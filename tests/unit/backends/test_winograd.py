@@ -17,6 +17,7 @@ from tests.conformance.boundary_cases import BOUNDARY_CASES, SMALL_NET
 from tests.conformance.cases import Case, Feed, f32, node
 
 TARGET = Target("winograd")
+NOTHING = "no stride-1 convolution to at most 4 channels or of 3x3 or of 5x5 or of nx3x3 to replace"
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +46,8 @@ def test_a_graph_with_a_convolution_to_replace_is_taken_as_onnxruntime_takes_it(
     assert refusals(SMALL_NET) == {}
     assert refusals(convolution()) == {}
     assert refusals(convolution(pads=[0, 0, 0, 0], auto_pad="SAME_LOWER")) == {}
+    assert refusals(convolution(pads=[0, 0, 0, 0])) == {}
+    assert refusals(convolution(pads=[3, 0, 1, 2])) == {}
 
 
 HALF = Case(
@@ -58,13 +61,12 @@ HALF = Case(
 @pytest.mark.parametrize(
     ("case", "reason"),
     [
-        (next(case for case in BOUNDARY_CASES if case.name == "several-outputs"), "no 3x3 stride-1 convolution"),
-        (convolution(strides=[2, 2]), "no 3x3 stride-1 convolution to replace"),
-        (convolution(dilations=[2, 2]), "no 3x3 stride-1 convolution to replace"),
-        (convolution(pads=[0, 0, 0, 0]), "are not padded by one on each side"),
+        (next(case for case in BOUNDARY_CASES if case.name == "several-outputs"), NOTHING),
+        (convolution(strides=[2, 2]), NOTHING),
+        (convolution(dilations=[2, 2]), NOTHING),
         (convolution(channels=(8, 12)), "convolutions, 8 to 12, are no multiples of 8"),
         (convolution(channels=(4, 8)), "convolutions, 4 to 8, are no multiples of 8"),
-        (HALF, "it computes in float32 only, and the 3x3 stride-1 convolutions are float16"),
+        (HALF, "it computes in float32 only, and the stride-1 convolutions of 3x3 are float16"),
     ],
 )
 def test_a_graph_with_nothing_to_replace_is_left_to_onnxruntime(case: Case, reason: str) -> None:
@@ -93,7 +95,19 @@ def test_the_reason_is_that_of_the_convolution_that_comes_nearest() -> None:
         weights={"w": (8, 8, 3, 3), "v": (8, 1, 3, 3)},
     )
     [told] = set(refusals(depthwise).values())
-    assert told == "its 3x3 stride-1 convolutions are in 8 groups, and ours takes one"
+    channels = "1 to 1 in each of 8 groups"
+    assert told == f"the channels of its 3x3 stride-1 convolutions, {channels}, are no multiples of 8"
+
+
+def test_groups_of_few_channels_are_left_to_a_direct_convolution() -> None:
+    case = Case(
+        name="grouped",
+        nodes=(node("Conv", "x w", pads=[1, 1, 1, 1], group=2),),
+        inputs={"x": f32(1, 32, 12, 12)},
+        weights={"w": (32, 16, 3, 3)},
+    )
+    [told] = set(refusals(case).values())
+    assert "16 to 16 in each of 2 groups, are so few that a direct convolution is as fast" in told
 
 
 def test_what_the_library_lacks_makes_the_engine_absent(monkeypatch: pytest.MonkeyPatch) -> None:

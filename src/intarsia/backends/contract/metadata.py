@@ -42,7 +42,13 @@ _borders: Fields = {"inputs": several(_border), "outputs": several(_border), **_
 _library = _kept(
     {"sha256": text, "system": text, "architecture": text, "instruction_sets": several(text), "sources": text}
 )
-_saved: Fields = {**_borders, "block": count, "weights": several(row(text, text, _counts, count)), "library": _library}
+_saved: Fields = {
+    **_borders,
+    "block": count,
+    "weights": several(row(text, text, _counts, count)),
+    "library": _library,
+    "kernels": Field(optional(several(row(text, text))), None),
+}
 
 BORDERS = _kept(_borders)
 """The inputs and outputs, which is all that most engines keep."""

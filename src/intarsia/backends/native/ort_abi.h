@@ -17,6 +17,7 @@ struct OrtApi;
 struct OrtCustomOpDomain;
 struct OrtKernelContext;
 struct OrtKernelInfo;
+struct OrtOpAttr;
 struct OrtSessionOptions;
 struct OrtShapeInferContext;
 struct OrtStatus;
@@ -69,6 +70,7 @@ constexpr int kRequired = 0;         // INPUT_OUTPUT_REQUIRED
 constexpr int kOptional = 1;         // INPUT_OUTPUT_OPTIONAL
 constexpr int kVariadic = 2;         // INPUT_OUTPUT_VARIADIC
 constexpr int kDefaultMemory = 0;    // OrtMemTypeDefault
+constexpr int kIntegers = 2;          // ORT_OP_ATTR_INTS
 constexpr int kRuntimeException = 6;  // ORT_RUNTIME_EXCEPTION
 
 // The functions in use, each read from its slot once. A null status means success.
@@ -89,7 +91,9 @@ struct Functions {
           shape_of(slot<65>(api)),
           release_shape(slot<99>(api)),
           inferred_input(slot<268>(api)),
+          inferred_attribute(slot<269>(api)),
           infer_output(slot<270>(api)),
+          read_attribute(slot<272>(api)),
           attribute(slot<85>(api)),
           integer(slot<86>(api)),
           integers(slot<163>(api)),
@@ -129,9 +133,12 @@ struct Functions {
     OrtStatus* (*set_dimensions)(OrtTensorTypeAndShapeInfo*, const std::int64_t* values, std::size_t count);
     OrtStatus* (*shape_of)(const OrtValue*, OrtTensorTypeAndShapeInfo**);
     void (*release_shape)(OrtTensorTypeAndShapeInfo*);
-    // The context keeps what `inferred_input` gives; it copies what `infer_output` takes.
+    // The context keeps what `inferred_input` and `inferred_attribute` give; it copies what `infer_output` takes.
     OrtStatus* (*inferred_input)(const OrtShapeInferContext*, std::size_t index, OrtTensorTypeAndShapeInfo**);
+    OrtStatus* (*inferred_attribute)(const OrtShapeInferContext*, const char* name, const OrtOpAttr**);
     OrtStatus* (*infer_output)(const OrtShapeInferContext*, std::size_t index, const OrtTensorTypeAndShapeInfo*);
+    // Needs room for all of it: `room` bytes.
+    OrtStatus* (*read_attribute)(const OrtOpAttr*, int type, void* data, std::size_t room, std::size_t* bytes);
     OrtStatus* (*attribute)(const OrtKernelInfo*, const char* name, float*);
     OrtStatus* (*integer)(const OrtKernelInfo*, const char* name, std::int64_t*);
     // A null `values` asks for the count only.

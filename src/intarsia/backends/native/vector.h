@@ -18,6 +18,7 @@ inline Vec broadcast(float value) { return _mm512_set1_ps(value); }
 inline Vec multiply_add(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
 // The second operand of the instruction comes back when either is NaN, so a NaN pixel stays one.
 // (Masked, because the plain intrinsics set off GCC 12's -Wmaybe-uninitialized.)
+inline Vec larger(Vec a, Vec b) { return _mm512_maskz_max_ps(0xffff, a, b); }
 inline Vec clamp(Vec v, Vec low, Vec high) {
     return _mm512_maskz_min_ps(0xffff, high, _mm512_maskz_max_ps(0xffff, low, v));
 }
@@ -28,7 +29,22 @@ inline Vec load(const float* p) { return _mm256_loadu_ps(p); }
 inline void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
 inline Vec broadcast(float value) { return _mm256_set1_ps(value); }
 inline Vec multiply_add(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
+inline Vec larger(Vec a, Vec b) { return _mm256_max_ps(a, b); }
 inline Vec clamp(Vec v, Vec low, Vec high) { return _mm256_min_ps(high, _mm256_max_ps(low, v)); }
+#endif
+
+inline float total(__m256 v) {
+    const __m128 half = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    const __m128 quarter = _mm_add_ps(half, _mm_movehl_ps(half, half));
+    return _mm_cvtss_f32(_mm_add_ss(quarter, _mm_movehdup_ps(quarter)));
+}
+
+#if defined(__AVX512F__)
+inline float total(__m512 v) {
+    const __m512d pairs = _mm512_castps_pd(v);
+    const __m256d low = _mm512_maskz_extractf64x4_pd(0xff, pairs, 0), high = _mm512_maskz_extractf64x4_pd(0xff, pairs, 1);
+    return total(_mm256_add_ps(_mm256_castpd_ps(low), _mm256_castpd_ps(high)));
+}
 #endif
 
 }  // namespace intarsia

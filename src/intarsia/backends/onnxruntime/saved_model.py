@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import onnx
 
@@ -35,6 +37,11 @@ def parsed(content: bytes) -> onnx.ModelProto:
     return model
 
 
+def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
+    """By name, with text as text and lists as tuples."""
+    return {attribute.name: _value(attribute) for attribute in node.attribute}
+
+
 def stored_tensors(content: bytes) -> tuple[StoredTensor, ...]:
     """The tensors of a model that lie in its data file.
 
@@ -54,3 +61,10 @@ def _stored(tensor: onnx.TensorProto) -> StoredTensor:
         offset=int(facts.get("offset", 0)),
         nbytes=int(facts["length"]),
     )
+
+
+def _value(attribute: onnx.AttributeProto) -> Any:
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode()
+    return tuple(value) if isinstance(value, Sequence) else value

@@ -1,4 +1,4 @@
-"""Puts our own convolution in the place of ONNX Runtime's blocked ones, in a model that ONNX Runtime has optimised.
+"""Puts our own kernels in the place of ONNX Runtime's blocked convolutions, in a model that ONNX Runtime has optimised.
 
 It knows how both are written; what they compute is the engine's business and the native library's.
 """
@@ -6,92 +6,108 @@ It knows how both are written; what they compute is the engine's business and th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import sys
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import onnx
 
-from intarsia.backends.onnxruntime.saved_model import parsed
+from intarsia.backends.onnxruntime.blocked_volumes import DOMAIN, block_volumes
+from intarsia.backends.onnxruntime.kernels import Convolution, Kernel, described, kernel_of
+from intarsia.backends.onnxruntime.pad_folding import fold_pads
+from intarsia.backends.onnxruntime.saved_model import attributes_of, parsed
 from intarsia.graph.export import serialise
 
 HOST = ("com.microsoft.nchwc", "Conv")
-"""Domain and type of the convolution that is replaced."""
-OWN = ("intarsia", "Winograd3x3")
-"""Domain and type of the one that replaces it."""
+"""Domain and type of the convolution that is replaced in two dimensions."""
+_VOLUMES = {("", "Conv"), ("com.microsoft", "FusedConv")}
+"""Of those in three."""
 _WEIGHTS, _BIAS, _SUM = 1, 2, 3
+_ALL = sys.maxsize
+_RANK = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Substituted:
-    """A model after the substitution, and how many convolutions are ours now."""
+    """A model after the substitution.
+
+    Attributes:
+        content: The model.
+        kernels: For each convolution that is ours now its name, and the operator that computes it.
+    """
 
     content: bytes
-    replaced: int
+    kernels: tuple[tuple[str, str], ...]
 
 
 def substitute(content: bytes, block: int) -> Substituted:
-    """Replace every convolution that ours can compute in a model as ONNX Runtime saves its optimised graph.
+    """Replace every convolution that a kernel of ours computes in a model as ONNX Runtime saves its optimised graph.
 
     Raises:
         ModelError: The file is not ONNX.
     """
     model = parsed(content)
+    fold_pads(model.graph)
     constants = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
-    replaced = 0
+    used = _used_channels(model.graph)
+    ours = []
     for node in model.graph.node:
-        limits = _limits(node, constants, block)
-        if limits is not None:
-            _replace(node, limits, constants[node.input[_WEIGHTS]][0], model.graph)
-            replaced += 1
-    if replaced:
-        model.opset_import.add(domain=OWN[0], version=1)
-    return Substituted(content=serialise(model), replaced=replaced)
+        found = _replacement(node, constants, used, block)
+        if found is not None:
+            _replace(node, found, model.graph)
+            ours.append((_layer(node), found.kernel.operator))
+    block_volumes(model.graph, block)
+    if ours:
+        model.opset_import.add(domain=DOMAIN, version=1)
+    return Substituted(content=serialise(model), kernels=tuple(ours))
 
 
-def fits(weights: tuple[int, ...], attributes: Mapping[str, Any], block: int) -> bool:
-    """Whether ours computes the convolution with weights of this shape and these attributes.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Replacement:
+    """The kernel for a convolution, how many channels its result has, and between what its results are clamped."""
 
-    Both the standard ``Conv`` and the blocked one are described so; activations aside.
-    """
-    return (
-        is_three_by_three(weights, attributes)
-        and all(channels % block == 0 for channels in weights[:2])
-        and attributes.get("group", 1) == 1
-        and pads_by_one(attributes)
-    )
+    kernel: Kernel
+    convolution: Convolution
+    channels_out: int
+    low: float
+    high: float
 
 
-def is_three_by_three(weights: tuple[int, ...], attributes: Mapping[str, Any]) -> bool:
-    """Whether it is a convolution over two dimensions by 3x3, at every place."""
-    return (
-        len(weights) == 4
-        and weights[2:] == (3, 3)
-        and all(attributes.get(name) in (None, (), (1, 1)) for name in ("strides", "dilations"))
-    )
+def _used_channels(graph: onnx.GraphProto) -> dict[str, int]:
+    """How many channels count of values in blocks that are only unpacked: the last block may not be full."""
+    counts: dict[str, set[int]] = defaultdict(set)
+    for node in graph.node:
+        unpacks = (node.domain, node.op_type) == (HOST[0], "ReorderOutput")
+        for name in node.input:
+            counts[name].add(attributes_of(node)["channels"] if unpacks else _ALL)
+    return {name: max(found) for name, found in counts.items() if _ALL not in found}
 
 
-def pads_by_one(attributes: Mapping[str, Any]) -> bool:
-    """Whether its results are as many as its inputs, with a row of zeros around them."""
-    match attributes.get("auto_pad", "NOTSET"):
-        case "NOTSET" | "":
-            return attributes.get("pads") == (1, 1, 1, 1)
-        case "SAME_UPPER" | "SAME_LOWER":
-            return True
-        case _:
-            return False
-
-
-def _limits(node: onnx.NodeProto, constants: Mapping[str, tuple[int, ...]], block: int) -> tuple[float, float] | None:
-    """Between what the results are clamped, or ``None`` if ours cannot take the node's place."""
-    if (node.domain, node.op_type) != HOST:
+def _replacement(
+    node: onnx.NodeProto, constants: Mapping[str, tuple[int, ...]], used: Mapping[str, int], block: int
+) -> _Replacement | None:
+    """What takes a node's place, or ``None`` if nothing of ours can."""
+    host = (node.domain, node.op_type)
+    if host != HOST and host not in _VOLUMES:
         return None
-    attributes = {attribute.name: _value(attribute) for attribute in node.attribute}
+    attributes = attributes_of(node)
     weights = constants.get(node.input[_WEIGHTS], ())
-    if not fits(weights, attributes, block):
+    channels_out = min(used.get(node.output[0], _ALL), weights[0]) if weights else 0
+    convolution, limits = described((channels_out, *weights[1:]), attributes), _limits(attributes)
+    if convolution is None or limits is None or (len(convolution.taps) == _RANK) != (host in _VOLUMES):
+        return None
+    kernel = kernel_of(convolution, block)
+    if kernel is None:
         return None
     if _has(node, _BIAS) and constants.get(node.input[_BIAS]) != weights[:1]:
         return None
+    return _Replacement(kernel=kernel, convolution=convolution, channels_out=weights[0], low=limits[0], high=limits[1])
+
+
+def _limits(attributes: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Between what an activation holds results, or ``None`` if it does more."""
     match attributes.get("activation", ""), attributes.get("activation_params", ()):
         case ("", _):
             return (-math.inf, math.inf)
@@ -103,21 +119,15 @@ def _limits(node: onnx.NodeProto, constants: Mapping[str, tuple[int, ...]], bloc
             return None
 
 
-def _value(attribute: onnx.AttributeProto) -> Any:
-    value = onnx.helper.get_attribute_value(attribute)
-    if isinstance(value, bytes):
-        return value.decode()
-    return tuple(value) if isinstance(value, Sequence) else value
-
-
-def _replace(node: onnx.NodeProto, limits: tuple[float, float], channels_out: int, graph: onnx.GraphProto) -> None:
-    node.domain, node.op_type = OWN
+def _replace(node: onnx.NodeProto, found: _Replacement, graph: onnx.GraphProto) -> None:
+    convolution = found.convolution
+    node.domain, node.op_type = DOMAIN, found.kernel.operator
     del node.attribute[:]
-    for name, limit in zip(("low", "high"), limits, strict=True):
-        node.attribute.append(onnx.helper.make_attribute(name, limit))
+    stated = {"low": found.low, "high": found.high, "pads": convolution.pads, "group": convolution.groups}
+    node.attribute.extend(onnx.helper.make_attribute(name, value) for name, value in stated.items())
     if _has(node, _SUM) and not _has(node, _BIAS):
         # ONNX Runtime's shape inference for custom operators reads the type of every input up to the last one.
-        node.input[_BIAS] = _zeros(channels_out, f"{node.output[0]}/bias", graph)
+        node.input[_BIAS] = _zeros(found.channels_out, f"{node.output[0]}/bias", graph)
 
 
 def _zeros(count: int, name: str, graph: onnx.GraphProto) -> str:
@@ -127,6 +137,11 @@ def _zeros(count: int, name: str, graph: onnx.GraphProto) -> str:
         name += "_"
     graph.initializer.append(onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [count], [0.0] * count))
     return name
+
+
+def _layer(node: onnx.NodeProto) -> str:
+    """What the model calls a convolution, or else the value that it gives: ONNX Runtime adds to the name."""
+    return node.name.removesuffix("_nchwc") or node.output[0]
 
 
 def _has(node: onnx.NodeProto, position: int) -> bool:

@@ -9,7 +9,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from intarsia.backends.onnxruntime.substitution import HOST, OWN, fits, substitute
+from intarsia.backends.onnxruntime.blocked_volumes import DOMAIN
+from intarsia.backends.onnxruntime.saved_model import attributes_of
+from intarsia.backends.onnxruntime.substitution import HOST, substitute
 from intarsia.errors import ModelError
 from tests.unit.graph.models import info, model
 
@@ -30,21 +32,22 @@ def replaced(proto: onnx.ModelProto) -> onnx.ModelProto | None:
     """The model after the substitution, or ``None`` if it found nothing to do."""
     done = substitute(proto.SerializeToString(), BLOCK)
     after = onnx.load_model_from_string(done.content)
-    assert done.replaced == sum((node.domain, node.op_type) == OWN for node in after.graph.node)
-    assert (OWN[0] in {each.domain for each in after.opset_import}) == bool(done.replaced)
-    return after if done.replaced else None
+    ours = tuple((node.output[0], node.op_type) for node in after.graph.node if node.domain == DOMAIN)
+    assert done.kernels == ours
+    assert (DOMAIN in {each.domain for each in after.opset_import}) == bool(ours)
+    return after if ours else None
 
 
-def limits(proto: onnx.ModelProto | None) -> dict[str, float]:
+def stated(proto: onnx.ModelProto | None) -> dict[str, Any]:
     assert proto is not None
-    return {each.name: each.f for each in proto.graph.node[0].attribute}
+    return attributes_of(proto.graph.node[0])
 
 
 def test_a_convolution_that_fits_becomes_ours_and_reads_what_it_read() -> None:
     after = replaced(blocked("x w b s"))
     assert after is not None
     node = after.graph.node[0]
-    assert (node.domain, node.op_type) == OWN
+    assert (node.domain, node.op_type) == (DOMAIN, "Winograd3x3")
     assert list(node.input) == ["x", "w", "b", "s"]
     assert list(node.output) == ["y"]
 
@@ -55,12 +58,29 @@ def test_a_convolution_that_fits_becomes_ours_and_reads_what_it_read() -> None:
         ({}, -math.inf, math.inf),
         ({"activation": "Relu"}, 0.0, math.inf),
         ({"activation": "Clip", "activation_params": [0.0, 6.0]}, 0.0, 6.0),
-        ({"pads": None, "auto_pad": "SAME_UPPER"}, -math.inf, math.inf),
         ({"strides": None, "group": None, "dilations": [1, 1], "auto_pad": "NOTSET"}, -math.inf, math.inf),
     ],
 )
 def test_activations_become_limits(attributes: Mapping[str, Any], low: float, high: float) -> None:
-    assert limits(replaced(blocked(**attributes))) == {"low": low, "high": high}
+    found = stated(replaced(blocked(**attributes)))
+    assert found == {"low": low, "high": high, "pads": (1, 1, 1, 1), "group": 1}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "pads"),
+    [
+        ({"pads": [0, 2, 1, 0]}, (0, 2, 1, 0)),
+        ({"pads": None}, (0, 0, 0, 0)),
+        ({"auto_pad": "VALID"}, (0, 0, 0, 0)),
+        ({"pads": None, "auto_pad": "SAME_UPPER"}, (1, 1, 1, 1)),
+    ],
+)
+def test_padding_is_stated_in_numbers(attributes: Mapping[str, Any], pads: tuple[int, ...]) -> None:
+    assert stated(replaced(blocked(**attributes)))["pads"] == pads
+
+
+def test_groups_of_enough_whole_blocks_are_taken() -> None:
+    assert stated(replaced(blocked(weights=(48, 24, 3, 3), group=2)))["group"] == 2
 
 
 @pytest.mark.parametrize(
@@ -68,14 +88,12 @@ def test_activations_become_limits(attributes: Mapping[str, Any], low: float, hi
     [
         {"activation": "Sigmoid"},
         {"activation": "LeakyRelu", "activation_params": [0.1]},
-        {"pads": [0, 0, 0, 0]},
-        {"pads": [1, 1, 0, 0]},
-        {"pads": None},
-        {"auto_pad": "VALID"},
         {"strides": [2, 2]},
         {"strides": [1, 2]},
         {"dilations": [2, 2]},
-        {"group": 2},
+        {"group": 3},
+        {"group": 2, "weights": (48, 16, 3, 3)},
+        {"group": 4},
         {"weights": (16, 8, 1, 1)},
         {"weights": (16, 8, 3, 1)},
         {"weights": (16, 4, 3, 3)},
@@ -111,11 +129,20 @@ def test_no_bias_is_added_where_no_sum_follows() -> None:
     assert list(after.graph.node[0].input) == ["x", "w"]
 
 
-def test_the_standard_convolution_is_judged_by_the_same_rule() -> None:
-    attributes = {name: tuple(value) if isinstance(value, list) else value for name, value in PLAIN.items()}
-    assert fits((16, 8, 3, 3), attributes, BLOCK)
-    assert not fits((16, 8, 3, 3), attributes, 2 * BLOCK)
-    assert not fits((16, 8, 3, 3), {**attributes, "group": 2}, BLOCK)
+def test_each_layer_of_ours_is_listed_by_its_name_in_the_model() -> None:
+    proto = blocked()
+    proto.graph.node[0].name = "stem_nchwc"
+    assert substitute(proto.SerializeToString(), BLOCK).kernels == (("stem", "Winograd3x3"),)
+
+
+def test_a_block_of_which_only_few_channels_are_unpacked_is_left_to_the_kernel_for_those() -> None:
+    proto = blocked(weights=(8, 8, 3, 3), pads=[0, 0, 0, 0])
+    proto.graph.node[0].output[0] = "blocks"
+    unpack = helper.make_node("ReorderOutput", ["blocks"], ["y"], domain=HOST[0], channels=3)
+    proto.graph.node.append(unpack)
+    assert substitute(proto.SerializeToString(), BLOCK).kernels == (("blocks", "FewOutputs"),)
+    proto.graph.node.append(helper.make_node("Relu", ["blocks"], ["other"]))
+    assert substitute(proto.SerializeToString(), BLOCK).kernels == (("blocks", "Winograd3x3"),)
 
 
 def test_bytes_that_are_no_model_are_refused() -> None:

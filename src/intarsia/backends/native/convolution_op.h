@@ -1,0 +1,42 @@
+// Operators that convolve by a kernel of ours, inside a blocked layout and on ONNX Runtime's thread pool.
+//
+// Inputs: X [N, C, sizes], weights [K, C / group, taps] (constant), bias [K] (constant, optional), sum [N, K, sizes]
+// (optional). Attributes: `pads`, rows of zeros in front along each dimension and then behind (1 where it is left out);
+// `group` (1); `low` and `high`, between which results are clamped. Shapes are the plain ones; contents are blocked.
+#pragma once
+
+#include "kernels.h"
+#include "operator.h"
+
+namespace intarsia {
+
+class ConvolutionNode;
+
+struct ConvolutionOperator : Operator<ConvolutionOperator, ConvolutionNode> {
+    static constexpr std::size_t kInputs = 4, kRequiredInputs = 2;
+
+    ConvolutionOperator(const ort::Functions& functions, const Registered& kernel);
+
+    void infer(OrtShapeInferContext* context) const;
+
+    const Registered kernel;
+};
+
+class ConvolutionNode {
+  public:
+    ConvolutionNode(const ConvolutionOperator& op, const OrtKernelInfo* info);
+
+    void compute(OrtKernelContext* context) const;
+
+    const ConvolutionOperator& op() const { return op_; }
+
+  private:
+    const OrtValue* input(const OrtKernelContext* context, std::size_t index) const;
+
+    const ConvolutionOperator& op_;
+    Filter filter_;
+    std::unique_ptr<Kernel> kernel_;
+    float low_, high_;
+};
+
+}  // namespace intarsia

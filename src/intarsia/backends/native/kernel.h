@@ -1,0 +1,66 @@
+// What every kernel over the host engine's blocked layout is: made once for a node of the host's graph, and called with
+// the shapes of the moment, on the host's threads. Which nodes come here is the host's to decide.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace intarsia {
+
+using Task = void (*)(void* context, std::size_t index);
+// Runs task(context, 0 .. count - 1) on the host engine's threads, and returns when all are done.
+using ParallelFor = void (*)(void* pool, Task task, std::size_t count, void* context);
+
+// The host engine's threads.
+struct Threads {
+    ParallelFor parallel_for;
+    void* pool;
+
+    // Lets them share work(0 .. count - 1).
+    template <typename Work>
+    void share(std::size_t count, const Work& work) const {
+        const auto task = [](void* context, std::size_t i) { (*static_cast<const Work*>(context))(i); };
+        parallel_for(pool, task, count, const_cast<Work*>(&work));
+    }
+};
+
+// Depth, height and width; a depth of 1 where there are two dimensions.
+using Extents = std::array<std::size_t, 3>;
+
+// A convolution of stride 1: what is known before there is an image.
+struct Filter {
+    std::size_t groups, channels_in, channels_out;  // channels of all groups together
+    const float* bias;                              // [K] or null; copied
+    Extents taps, before, after;                    // rows of zeros in front of the image and behind it
+};
+
+// One call, with blocks of B channels. y = clamp(conv(x) + bias + sum, low, high) for x [N][C/B][D][H][W][B], and y and sum
+// [N][K/B][D'][H'][W'][B]. `sum` may be null, or be y itself. `weights` are the same in each call; they are the host's,
+// and read when a shape first asks for them in another form.
+struct Call {
+    std::size_t batch;
+    Extents in, out;
+    const float *weights, *x, *sum;
+    float *y, low, high;
+};
+
+class Kernel {
+  public:
+    virtual ~Kernel() = default;
+    // Any number of threads may call this at once.
+    virtual void run(const Call& call, const Threads& threads) const = 0;
+};
+
+// Extents of the result of a filter that is put at every place of the padded image; none where it does not fit.
+inline Extents extents_out(const Filter& filter, const Extents& in) {
+    Extents out{};
+    for (std::size_t axis = 0; axis < out.size(); ++axis) {
+        const std::size_t padded = filter.before[axis] + in[axis] + filter.after[axis];
+        out[axis] = padded < filter.taps[axis] ? 0 : padded - filter.taps[axis] + 1;
+    }
+    return out;
+}
+
+}  // namespace intarsia

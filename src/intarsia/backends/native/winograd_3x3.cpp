@@ -1,0 +1,11 @@
+// Filters of 3x3, with stride 1 and any padding, in one group or several.
+#include "kernels.h"
+#include "winograd.h"
+
+namespace intarsia {
+
+std::unique_ptr<Kernel> winograd_3x3(const Filter& filter) {
+    return std::make_unique<Winograd<BlockedWeights, 3, 2, 4>>(filter);
+}
+
+}  // namespace intarsia

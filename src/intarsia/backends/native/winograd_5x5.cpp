@@ -1,0 +1,11 @@
+// Filters of 5x5, with stride 1 and any padding, in one group or several.
+#include "kernels.h"
+#include "winograd.h"
+
+namespace intarsia {
+
+std::unique_ptr<Kernel> winograd_5x5(const Filter& filter) {
+    return std::make_unique<Winograd<BlockedWeights, 5, 2, 4>>(filter);
+}
+
+}  // namespace intarsia

@@ -1,0 +1,12 @@
+// Volumes: filters of 3x3 in height and width and of any depth, with stride 1 and any padding. Winograd's method is over
+// height and width; the slices of a filter are summed in the product.
+#include "kernels.h"
+#include "winograd.h"
+
+namespace intarsia {
+
+std::unique_ptr<Kernel> winograd_volume(const Filter& filter) {
+    return std::make_unique<Winograd<PlainWeights, 3, 2, 4>>(filter);
+}
+
+}  // namespace intarsia

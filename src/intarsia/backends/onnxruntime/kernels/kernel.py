@@ -1,0 +1,59 @@
+"""What a kernel is to those who put it in the place of a convolution: its operator, and which convolutions it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from intarsia.backends.onnxruntime.kernels.convolution import Convolution
+
+Obstacles = Iterator[str | None]
+LEAST_BLOCKS = 3
+"""Of channels in each of several groups: with one or two the transforms take what the products save."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """An operator of the native library.
+
+    Attributes:
+        operator: Its name in the domain `intarsia`.
+        filters: Which convolutions of stride 1 it computes, in words that stand behind "convolution".
+        obstacles: For each thing that it needs of a convolution in blocks of so many channels, one after the other,
+            what the convolution has instead; ``None`` if nothing is in the way. The first one tells kinds of
+            convolutions apart, and may be empty.
+    """
+
+    operator: str
+    filters: str
+    obstacles: Callable[[Convolution, int], Obstacles]
+
+    def takes(self, convolution: Convolution, block: int) -> bool:
+        """Whether it computes this convolution in blocks of so many channels."""
+        return all(each is None for each in self.obstacles(convolution, block))
+
+
+def winograd(operator: str, taps: tuple[int | None, ...]) -> Kernel:
+    """A kernel for filters of one size that are put at every place, and whose channels fill whole blocks.
+
+    Args:
+        operator: Its name.
+        taps: Of the filter, along each dimension; ``None`` for any number.
+    """
+    size = "x".join("n" if each is None else str(each) for each in taps)
+    ours = f"its {size} stride-1 convolutions"
+
+    def fits(own: tuple[int, ...]) -> bool:
+        return len(own) == len(taps) and all(b in {a, None} for a, b in zip(own, taps, strict=True))
+
+    def obstacles(convolution: Convolution, block: int) -> Obstacles:
+        yield None if fits(convolution.taps) and convolution.is_dense else ""
+        yield None if convolution.pads is not None else f"the padding of {ours} is unknown"
+        channels, groups = convolution.channels, convolution.groups
+        between = " to ".join(map(str, channels))
+        unblocked = f"the channels of {ours}, {between}{f' in each of {groups} groups' if groups > 1 else ''},"
+        yield None if all(count % block == 0 for count in channels) else f"{unblocked} are no multiples of {block}"
+        gains = groups == 1 or min(channels) >= LEAST_BLOCKS * block
+        yield None if gains else f"{unblocked} are so few that a direct convolution is as fast"
+
+    return Kernel(operator=operator, filters=f"of {size}", obstacles=obstacles)

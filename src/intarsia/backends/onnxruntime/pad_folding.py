@@ -1,0 +1,86 @@
+"""Takes what ONNX Runtime's own optimiser leaves of padding with zeros into the blocked convolutions behind it.
+
+It folds a ``Pad`` that names every dimension, and no other: not one with ``axes``, nor one before a convolution that
+states ``auto_pad``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import onnx
+
+from intarsia.backends.onnxruntime.saved_model import attributes_of
+
+_BLOCKED = "com.microsoft.nchwc"
+_PADS, _VALUE, _AXES = 1, 2, 3
+_RANK = 4
+
+
+def fold_pads(graph: onnx.GraphProto) -> None:
+    """Let each convolution that reads nothing but padding pad by itself."""
+    constants = {tensor.name: tensor for tensor in graph.initializer}
+    results = {value.name for value in graph.output}
+    for pad in [node for node in graph.node if node.op_type == "Pad" and node.domain in {"", "ai.onnx"}]:
+        rows = _rows(pad, constants)
+        reorders = _readers(graph, pad.output[0])
+        convolutions = [node for reorder in reorders for node in _readers(graph, reorder.output[0])]
+        if rows is None or pad.output[0] in results or not convolutions:
+            continue
+        if all(_is_blocked(node, "ReorderInput") for node in reorders) and all(map(_pads_by_number, convolutions)):
+            for node in convolutions:
+                _pad_more(node, rows)
+            for reorder in reorders:
+                reorder.input[0] = pad.input[0]
+            graph.node.remove(pad)
+
+
+def _rows(pad: onnx.NodeProto, constants: Mapping[str, onnx.TensorProto]) -> tuple[int, ...] | None:
+    """Rows of zeros before and after height and width; ``None`` if it pads anything else, or by something else."""
+    inputs = (*pad.input, "", "", "")
+    held = [_numbers(constants.get(name)) if name else None for name in inputs[:4]]
+    is_known = all(not name or held[at] is not None for at, name in enumerate(inputs[:4]) if at >= _PADS)
+    pads, value, axes = held[_PADS], held[_VALUE], held[_AXES]
+    if attributes_of(pad).get("mode", "constant") != "constant" or not is_known or pads is None:
+        return None
+    along = range(len(pads) // 2) if axes is None else [int(axis) % _RANK for axis in axes]
+    before, after = ([0] * _RANK, [0] * _RANK)
+    for place, axis in enumerate(along):
+        before[axis], after[axis] = int(pads[place]), int(pads[place + len(pads) // 2])
+    is_zero = value is None or not value.any()
+    if not is_zero or min(before + after) < 0 or any(before[:2] + after[:2]):
+        return None
+    return (*before[2:], *after[2:])
+
+
+def _numbers(tensor: onnx.TensorProto | None) -> np.ndarray | None:
+    if tensor is None or tensor.data_location == onnx.TensorProto.EXTERNAL:
+        return None
+    return onnx.numpy_helper.to_array(tensor).reshape(-1)
+
+
+def _readers(graph: onnx.GraphProto, name: str) -> list[onnx.NodeProto]:
+    return list(_reading(graph, name))
+
+
+def _reading(graph: onnx.GraphProto, name: str) -> Iterator[onnx.NodeProto]:
+    return (node for node in graph.node if name in node.input)
+
+
+def _is_blocked(node: onnx.NodeProto, op_type: str) -> bool:
+    return (node.domain, node.op_type) == (_BLOCKED, op_type)
+
+
+def _pads_by_number(node: onnx.NodeProto) -> bool:
+    return _is_blocked(node, "Conv") and attributes_of(node).get("auto_pad", "NOTSET") in {"NOTSET", "VALID"}
+
+
+def _pad_more(node: onnx.NodeProto, rows: tuple[int, ...]) -> None:
+    """Add rows of zeros to those that a convolution adds."""
+    stated = attributes_of(node)
+    own = stated.get("pads", (0,) * len(rows)) if stated.get("auto_pad") != "VALID" else (0,) * len(rows)
+    kept = [each for each in node.attribute if each.name not in {"pads", "auto_pad"}]
+    del node.attribute[:]
+    node.attribute.extend(kept)
+    node.attribute.append(onnx.helper.make_attribute("pads", [a + b for a, b in zip(own, rows, strict=True)]))

@@ -1,0 +1,108 @@
+// Runs one kernel on what comes in, so that a test can compare what goes out:
+// kernel_probe NAME GROUPS C K TAPS[3] BEFORE[3] AFTER[3] N IN[3] HAS_BIAS HAS_SUM IN_PLACE LOW HIGH
+// reads weights, bias, x and sum as floats and writes y. Each lies in memory of exactly its size.
+// kernel_probe reorder PLANES SIZES[3] reads x and writes it in blocks, and then out of them again.
+// kernel_probe pool PLANES SIZES[3] WINDOW[3] STRIDES[3] BEFORE[3] AFTER[3] reads x in blocks and writes what is left.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "blocks.h"
+#include "kernels.h"
+#include "vector.h"
+
+namespace {
+
+using intarsia::Extents;
+using Numbers = std::vector<float>;
+
+Numbers read(std::size_t count) {
+    Numbers numbers(count);
+    if (std::fread(numbers.data(), sizeof(float), count, stdin) != count) std::abort();
+    numbers.shrink_to_fit();
+    return numbers;
+}
+
+// Two threads that share the work, as a pool would.
+void parallel_for(void*, intarsia::Task task, std::size_t count, void* context) {
+    std::thread other([=] {
+        for (std::size_t i = 1; i < count; i += 2) task(context, i);
+    });
+    for (std::size_t i = 0; i < count; i += 2) task(context, i);
+    other.join();
+}
+
+std::size_t product(const Extents& extents) { return extents[0] * extents[1] * extents[2]; }
+
+}  // namespace
+
+int main(int, char** argv) {
+    char** next = argv + 1;
+    const char* name = *next++;
+    const auto number = [&] { return static_cast<std::size_t>(std::strtoul(*next++, nullptr, 10)); };
+    const auto extents = [&] {
+        Extents read{};
+        for (std::size_t& each : read) each = number();
+        return read;
+    };
+    const auto write = [](const Numbers& numbers) { std::fwrite(numbers.data(), sizeof(float), numbers.size(), stdout); };
+    const intarsia::Threads threads{parallel_for, nullptr};
+    if (std::strcmp(name, "reorder") == 0) {
+        const std::size_t planes = number(), pixels = product(extents());
+        const Numbers x = read(planes * pixels * intarsia::kBlock);
+        Numbers blocked(x.size()), plain(x.size());
+        intarsia::to_blocks(x.data(), blocked.data(), planes, pixels, threads);
+        intarsia::from_blocks(blocked.data(), plain.data(), planes, pixels, threads);
+        write(blocked);
+        write(plain);
+        return 0;
+    }
+    if (std::strcmp(name, "pool") == 0) {
+        const std::size_t planes = number();
+        const Extents sizes = extents();
+        intarsia::Window window{};
+        for (Extents* each : {&window.size, &window.strides, &window.before, &window.after}) *each = extents();
+        const Numbers x = read(planes * product(sizes) * intarsia::kBlock);
+        Numbers y(planes * product(intarsia::extents_out(window, sizes)) * intarsia::kBlock);
+        intarsia::max_pool(window, x.data(), y.data(), planes, sizes, threads);
+        write(y);
+        return 0;
+    }
+    intarsia::Filter filter{};
+    filter.groups = number();
+    filter.channels_in = number();
+    filter.channels_out = number();
+    filter.taps = extents();
+    filter.before = extents();
+    filter.after = extents();
+    intarsia::Call call{};
+    call.batch = number();
+    call.in = extents();
+    call.out = extents_out(filter, call.in);
+    const std::size_t has_bias = number(), has_sum = number(), in_place = number();
+    call.low = std::strtof(*next++, nullptr);
+    call.high = std::strtof(*next++, nullptr);
+
+    const std::size_t results = call.batch * filter.channels_out * product(call.out);
+    const Numbers weights = read(filter.channels_out * filter.channels_in / filter.groups * product(filter.taps));
+    Numbers bias = read(has_bias * filter.channels_out);
+    const Numbers x = read(call.batch * filter.channels_in * product(call.in));
+    Numbers sum = read(has_sum * results), y(in_place ? 0 : results);
+    if (has_bias) filter.bias = bias.data();
+    call.weights = weights.data();
+    call.x = x.data();
+    call.sum = has_sum ? sum.data() : nullptr;
+    call.y = in_place ? sum.data() : y.data();
+
+    for (const auto& each : intarsia::kKernels) {
+        if (std::strcmp(each.name, name) != 0) continue;
+        const auto kernel = each.make(filter);
+        bias.assign(bias.size(), 0);  // it was copied
+        kernel->run(call, threads);
+        std::fwrite(call.y, sizeof(float), results, stdout);
+        return 0;
+    }
+    return 1;
+}

@@ -1,0 +1,156 @@
+"""Runs the kernels of the native library by themselves, in a program under the sanitizers, on blocks as the host's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
+
+import numpy as np
+
+from intarsia.backends.native import library, recipe
+
+_PROBE = Path(__file__).with_name("kernel_probe.cpp")
+_FLAGS = ("-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-g1")
+_SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+_HOSTS = {"blocks_op.cpp", "convolution_op.cpp", "custom_op.cpp", "openmp_pool.cpp", "partition_op.cpp"}
+"""Sources that need the host."""
+PLAIN = {"WinogradVolume"}
+"""Kernels whose weights are as ONNX has them."""
+Triple = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convolution:
+    """What a kernel is asked to compute. Sizes are of depth, height and width.
+
+    Attributes:
+        blocks: Of input and of output channels, in one group.
+        used: How many output channels have weights; ``None`` for all.
+    """
+
+    kernel: str
+    taps: Triple
+    blocks: tuple[int, int]
+    used: int | None = None
+    groups: int = 1
+    before: Triple = (0, 0, 0)
+    after: Triple = (0, 0, 0)
+    batch: int = 1
+    size: Triple
+    has_bias: bool = True
+    has_sum: bool = False
+    in_place: bool = False
+    low: float = -inf
+    high: float = inf
+
+
+def build(instruction_sets: tuple[str, ...], program: Path) -> None:
+    """Compile the program that runs kernels."""
+    sources = [path for path in recipe.sources("*.cpp") if path.name not in _HOSTS]
+    flags = (*_FLAGS, *_SANITIZED, *(f"-m{name}" for name in instruction_sets), f"-I{recipe.FOLDER}")
+    compiler = library.find_compiler()
+    assert compiler is not None
+    subprocess.run([*compiler, *flags, "-o", program, _PROBE, *sources], check=True)
+
+
+def apart(program: Path, block: int, asked: Convolution, seed: int) -> float:
+    """The largest difference to the reference in double precision, relative to its largest value.
+
+    Raises:
+        AssertionError: A sanitizer found something.
+    """
+    draw = np.random.default_rng(seed)
+    asked = replace(asked, in_place=asked.in_place and asked.has_sum)
+    channels_in, channels_out = (count * block * asked.groups for count in asked.blocks)
+    weights = draw.standard_normal((channels_out, channels_in // asked.groups, *asked.taps)).astype(np.float32)
+    weights[slice(asked.used, None) if asked.used is not None else slice(0)] = 0
+    bias = draw.standard_normal(channels_out if asked.has_bias else 0).astype(np.float32)
+    x = draw.standard_normal((asked.batch, channels_in, *asked.size)).astype(np.float32)
+    plain = _convolved(asked, x, weights)
+    total = draw.standard_normal(plain.shape).astype(np.float32) if asked.has_sum else np.zeros(0, np.float32)
+    if asked.has_bias:
+        plain = plain + bias.reshape(1, -1, 1, 1, 1)
+    want = np.clip(plain + total if asked.has_sum else plain, asked.low, asked.high)
+    read = (_weights(weights, asked, block), bias, _blocked(x, block), _blocked(total, block))
+    told = _run(program, asked, (channels_in, channels_out), read)
+    got = _plain(np.frombuffer(told, np.float32), want.shape, block)
+    scale = float(np.abs(plain).max(initial=0.0))
+    return float(np.abs(got - want).max(initial=0.0)) / (scale or 1.0)
+
+
+def reordered(program: Path, block: int, planes: int, sizes: Triple, seed: int) -> tuple[np.ndarray, ...]:
+    """Values [planes * block, sizes], the same from the blocks that the library made of them, and what it made."""
+    x = np.random.default_rng(seed).standard_normal((planes * block, *sizes)).astype(np.float32)
+    told = np.frombuffer(_told(program, ("reorder", planes, *sizes), x.tobytes()), np.float32)
+    blocked, plain = told[: x.size], told[x.size :].reshape(x.shape)
+    want = np.moveaxis(x.reshape(planes, block, *sizes), 1, -1)
+    return x, plain, blocked.reshape(want.shape), want
+
+
+def pooled(program: Path, block: int, window: tuple[Triple, ...], sizes: Triple, seed: int) -> tuple[np.ndarray, ...]:
+    """What the library's pooling makes of one block, and the reference; a window is size, strides, before and after."""
+    size, strides, before, after = window
+    x = np.random.default_rng(seed).standard_normal((*sizes, block)).astype(np.float32)
+    padded = np.pad(x, (*zip(before, after, strict=True), (0, 0)), constant_values=-np.inf)
+    steps = tuple(slice(None, None, step) for step in strides)
+    want = np.lib.stride_tricks.sliding_window_view(padded, size, axis=(0, 1, 2))[steps].max(axis=(-3, -2, -1))
+    numbers = [number for triple in window for number in triple]
+    told = _told(program, ("pool", 1, *sizes, *numbers), x.tobytes())
+    return np.frombuffer(told, np.float32).reshape(want.shape), want
+
+
+def _run(program: Path, asked: Convolution, channels: tuple[int, int], read: tuple[np.ndarray, ...]) -> bytes:
+    sizes = (*asked.taps, *asked.before, *asked.after, asked.batch, *asked.size)
+    flags = (int(asked.has_bias), int(asked.has_sum), int(asked.in_place))
+    words = (asked.kernel, asked.groups, *channels, *sizes, *flags, asked.low, asked.high)
+    return _told(program, words, b"".join(np.ascontiguousarray(each).tobytes() for each in read))
+
+
+def _told(program: Path, words: tuple[object, ...], content: bytes) -> bytes:
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    done = subprocess.run([program, *map(str, words)], input=content, capture_output=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")
+    return done.stdout
+
+
+def _convolved(asked: Convolution, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """In double precision, without bias."""
+    edges = ((0, 0), (0, 0), *zip(asked.before, asked.after, strict=True))
+    padded = np.pad(x.astype(np.float64), edges)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, asked.taps, axis=(2, 3, 4))
+    per_in, per_out = (count // asked.groups for count in (x.shape[1], weights.shape[0]))
+    parts = [
+        np.einsum(
+            "ncdhwijk,ocijk->nodhw",
+            windows[:, group * per_in : (group + 1) * per_in],
+            weights[group * per_out : (group + 1) * per_out].astype(np.float64),
+            optimize=True,
+        )
+        for group in range(asked.groups)
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+def _blocked(x: np.ndarray, block: int) -> np.ndarray:
+    """[N, C, D, H, W] as [N][C/B][D][H][W][B]."""
+    if x.size == 0:
+        return x
+    batch, channels, *size = x.shape
+    return np.moveaxis(x.reshape(batch, channels // block, block, *size), 2, -1)
+
+
+def _plain(y: np.ndarray, shape: tuple[int, ...], block: int) -> np.ndarray:
+    batch, channels, *size = shape
+    return np.moveaxis(y.reshape(batch, channels // block, *size, block), -1, 2).reshape(shape)
+
+
+def _weights(weights: np.ndarray, asked: Convolution, block: int) -> np.ndarray:
+    """As ONNX has them, or as ONNX Runtime's blocked layout does: [K/B][C/B][taps][B in][B out]."""
+    if asked.kernel in PLAIN:
+        return weights
+    outs, ins, *taps = weights.shape
+    split = weights.reshape(outs // block, block, ins // block, block, *taps)
+    return split.transpose(0, 2, 4, 5, 6, 3, 1)

@@ -1,0 +1,129 @@
+"""Each kernel against a reference in double precision, over shapes, padding and groups, under the sanitizers."""
+
+from __future__ import annotations
+
+import os
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from filelock import FileLock
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from intarsia.backends.native import library, recipe
+from intarsia.backends.onnxruntime.kernels import KERNELS
+from tests.unit.backends.native import running
+from tests.unit.backends.native.running import Convolution, Triple
+
+LARGEST_ERROR = 2e-5
+"""Of one layer, relative to its largest value."""
+WIDTHS = {"avx2": (8, recipe.NEEDED), "avx512": (16, recipe.SETS)}
+"""The two libraries of a wheel: their blocks, and the instruction sets."""
+
+
+@pytest.fixture(scope="module", params=WIDTHS)
+def probe(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """The program for one width of vectors, built once for all processes of a test run, and its block."""
+    block, sets = WIDTHS[request.param]
+    if library.find_compiler() is None or not set(sets) <= library.cpu_features():
+        pytest.skip("there is no compiler, or no such processor, to run the kernels on")
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if os.environ.get("PYTEST_XDIST_WORKER") else root
+    program = root / f"kernels-{request.param}"
+    with FileLock(root / f"kernels-{request.param}.lock"):
+        if not program.exists():
+            running.build(sets, program)
+    return program, block
+
+
+ASKED: dict[str, st.SearchStrategy[dict[str, Any]]] = {
+    "FewOutputs": st.fixed_dictionaries(
+        {
+            "taps": st.tuples(st.just(1), st.integers(1, 9), st.integers(1, 9)),
+            "groups": st.just(1),
+            "used": st.integers(0, 9),
+        }
+    ),
+    "Winograd3x3": st.fixed_dictionaries({"taps": st.just((1, 3, 3))}),
+    "Winograd5x5": st.fixed_dictionaries({"taps": st.just((1, 5, 5))}),
+    "WinogradVolume": st.fixed_dictionaries({"taps": st.tuples(st.integers(1, 4), st.just(3), st.just(3))}),
+}
+"""What sets each kernel apart."""
+
+
+@st.composite
+def convolutions(draw: st.DrawFn, operator: str) -> Convolution:
+    asked = {"groups": draw(st.integers(1, 3)), **draw(ASKED[operator])}
+    taps: Triple = asked["taps"]
+    edges = st.tuples(*(st.integers(0, 4 if tap > 1 else 0) for tap in taps))
+    before, after = draw(edges), draw(edges)
+    smallest = [max(1, tap - front - back) for tap, front, back in zip(taps, before, after, strict=True)]
+    most = (4 if operator in running.PLAIN else 0, 13, 13)
+    size = draw(st.tuples(*(st.integers(least, least + more) for least, more in zip(smallest, most, strict=True))))
+    limits = draw(st.sampled_from([(-inf, inf), (0.0, inf), (0.0, 6.0)]))
+    return Convolution(
+        kernel=operator,
+        blocks=(draw(st.integers(1, 3)), draw(st.integers(1, 3))),
+        before=before,
+        after=after,
+        batch=draw(st.integers(1, 2)),
+        size=size,
+        has_bias=draw(st.booleans()),
+        has_sum=draw(st.booleans()),
+        in_place=draw(st.booleans()),
+        low=limits[0],
+        high=limits[1],
+        **asked,
+    )
+
+
+def test_every_kernel_is_tried() -> None:
+    assert {kernel.operator for kernel in KERNELS} == set(ASKED)
+
+
+@pytest.mark.parametrize("operator", ASKED)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), seed=st.integers(0, 99))
+def test_a_kernel_computes_what_the_reference_does(
+    probe: tuple[Path, int], operator: str, data: st.DataObject, seed: int
+) -> None:
+    program, block = probe
+    assert running.apart(program, block, data.draw(convolutions(operator)), seed) < LARGEST_ERROR
+
+
+@pytest.mark.parametrize("operator", ASKED)
+@pytest.mark.parametrize("size", [(40, 60), (9, 150)])
+def test_work_for_several_threads_is_done_once(probe: tuple[Path, int], operator: str, size: tuple[int, int]) -> None:
+    program, block = probe
+    one = (0, 1, 1)
+    taps = (1, 5, 5) if operator == "Winograd5x5" else (1, 3, 3)
+    asked = Convolution(kernel=operator, taps=taps, blocks=(4, 3), before=one, after=one, size=(1, *size), has_sum=True)
+    assert running.apart(program, block, asked, seed=0) < LARGEST_ERROR
+
+
+SIZES = st.tuples(st.integers(1, 5), st.integers(1, 9), st.integers(1, 40))
+
+
+@settings(max_examples=20, deadline=None)
+@given(planes=st.integers(1, 3), sizes=SIZES, seed=st.integers(0, 99))
+def test_values_come_out_of_blocks_as_they_went_in(
+    probe: tuple[Path, int], planes: int, sizes: Triple, seed: int
+) -> None:
+    x, plain, blocked, want = running.reordered(*probe, planes, sizes, seed)
+    assert np.array_equal(plain, x)
+    assert np.array_equal(blocked, want)
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=st.data(), size=st.tuples(*[st.integers(1, 3)] * 3), seed=st.integers(0, 99))
+def test_pooling_takes_the_largest_of_each_window(
+    probe: tuple[Path, int], data: st.DataObject, size: Triple, seed: int
+) -> None:
+    strides = data.draw(st.tuples(*[st.integers(1, 3)] * 3))
+    before, after = (data.draw(st.tuples(*(st.integers(0, each - 1) for each in size))) for _ in range(2))
+    sizes = data.draw(st.tuples(*(st.integers(each, each + 6) for each in size)))
+    got, want = running.pooled(*probe, (size, strides, before, after), sizes, seed)
+    assert np.array_equal(got, want)
