@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -48,12 +49,20 @@ class Convolution:
 
 
 def build(instruction_sets: tuple[str, ...], program: Path) -> None:
-    """Compile the program that runs kernels."""
-    sources = [path for path in recipe.sources("*.cpp") if path.name not in _HOSTS]
+    """Compile the program that runs kernels, a source on each core at a time."""
+    sources = [_PROBE, *(path for path in recipe.sources("*.cpp") if path.name not in _HOSTS)]
     flags = (*_FLAGS, *_SANITIZED, *(f"-m{name}" for name in instruction_sets), f"-I{recipe.FOLDER}")
     compiler = library.find_compiler()
     assert compiler is not None
-    subprocess.run([*compiler, *flags, "-o", program, _PROBE, *sources], check=True)
+
+    def compiled(source: Path) -> Path:
+        output = program.with_name(f"{program.name}-{source.stem}.o")
+        subprocess.run([*compiler, *flags, "-c", "-o", output, source], check=True)
+        return output
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(compiled, sources))
+    subprocess.run([*compiler, *flags, "-o", program, *objects], check=True)
 
 
 def apart(program: Path, block: int, asked: Convolution, seed: int) -> float:
