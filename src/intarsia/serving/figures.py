@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client import (
     CollectorRegistry,
@@ -13,21 +16,29 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
+from prometheus_client.registry import Collector
 
 from intarsia.serving.statuses import Status
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
 
 STAGES = ("queue", "decode", "compute", "encode")
 _BOUNDS_S = (
     *(0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05),
     *(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0),
 )
+_AT_ONCE: Final = 64
+"""Answered requests whose times are counted together: right behind a model's work, code is out of the caches."""
 
 
-class Figures:
+class Figures(Collector):
     """All figures of one server, in a registry of their own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self._models: list[ModelFigures] = []
+        self.registry.register(self)  # before the figures, so that what is counted late is there when they are asked
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         self._seconds = Histogram(
@@ -61,13 +72,21 @@ class Figures:
 
     def of(self, model: str) -> ModelFigures:
         """Those of one model."""
-        return ModelFigures(
+        figures = ModelFigures(
             seconds={stage: self._seconds.labels(model, stage) for stage in STAGES},
             requests={name: self._requests.labels(model, name) for name in ("OK", *(each.name for each in Status))},
             refusals={why: self._refusals.labels(model, why) for why in ("queue", "timeout", "draining")},
             waiting=self._waiting.labels(model),
             reloads={result: self._reloads.labels(model, result) for result in ("swapped", "failed")},
         )
+        self._models.append(figures)
+        return figures
+
+    def collect(self) -> Iterable[Metric]:
+        """No figures of its own: as Prometheus asks, the models count what they have not yet."""
+        for model in self._models:
+            model.count()
+        return ()
 
     def text(self) -> bytes:
         """All of them, as Prometheus scrapes them."""
@@ -77,7 +96,7 @@ class Figures:
 class ModelFigures:
     """The figures of one model, looked up once: a look-up takes longer than the counting."""
 
-    __slots__ = ("refusals", "reloads", "requests", "seconds", "waiting")
+    __slots__ = ("_taken", "refusals", "reloads", "requests", "seconds", "waiting")
 
     def __init__(
         self,
@@ -93,9 +112,18 @@ class ModelFigures:
         self.refusals = refusals
         self.waiting = waiting
         self.reloads = reloads
+        self._taken: deque[tuple[float, float, float, float]] = deque()
 
     def took(self, queue: float, decode: float, compute: float, encode: float) -> None:
-        """Count a request that was answered, with the seconds of its stages."""
-        for stage, seconds in zip(STAGES, (queue, decode, compute, encode), strict=True):
-            self.seconds[stage].observe(seconds)
-        self.requests["OK"].inc()
+        """Count a request that was answered, with the seconds of its stages; soon, or when it is asked for."""
+        self._taken.append((queue, decode, compute, encode))
+        if len(self._taken) >= _AT_ONCE:
+            self.count()
+
+    def count(self) -> None:
+        """Count those that are not counted yet."""
+        with suppress(IndexError):  # once there is none; several threads may count at one time
+            while True:
+                for stage, seconds in zip(STAGES, self._taken.popleft(), strict=True):
+                    self.seconds[stage].observe(seconds)
+                self.requests["OK"].inc()

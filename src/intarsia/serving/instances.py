@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 Instance = TypeVar("Instance")
@@ -26,12 +26,27 @@ class _Waiter(Generic[Instance]):
 class Instances(Generic[Instance]):
     """What is equal and can serve one request at a time each."""
 
-    def __init__(self, instances: Sequence[Instance], tell: Callable[[int], object] = lambda _: None) -> None:
-        """Take these; ``tell`` is called with the number of those that wait whenever it changes."""
+    def __init__(self, instances: Sequence[Instance]) -> None:
+        """Take these."""
         self._idle = list(instances)
         self._waiting: deque[_Waiter[Instance]] = deque()
+        self._others = 0
         self._lock = threading.Lock()
-        self._tell = tell
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for one."""
+        return len(self._waiting) + self._others
+
+    def take_idle(self) -> Instance | None:
+        """An instance that nobody uses, to be given back; ``None`` if there is none now."""
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def count_waiting(self, more: int) -> None:
+        """Count so many more as waiting, who ask for what is idle now and then."""
+        with self._lock:
+            self._others += more
 
     def take(self, deadline: float) -> Instance | None:
         """An instance, to be given back; ``None`` if there is none before this moment of ``time.monotonic``."""
@@ -40,13 +55,11 @@ class Instances(Generic[Instance]):
                 return self._idle.pop()
             waiter: _Waiter[Instance] = _Waiter()
             self._waiting.append(waiter)
-            self._tell(len(self._waiting))
         waiter.lock.acquire(timeout=max(0.0, deadline - time.monotonic()))
         if waiter.given is None:
             with self._lock:
                 if waiter.given is None:  # else it came at the last moment
                     self._waiting.remove(waiter)
-                    self._tell(len(self._waiting))
         return waiter.given
 
     def give_back(self, instance: Instance) -> None:
@@ -56,6 +69,5 @@ class Instances(Generic[Instance]):
                 self._idle.append(instance)
                 return
             waiter = self._waiting.popleft()
-            self._tell(len(self._waiting))
             waiter.given = instance
             waiter.lock.release()

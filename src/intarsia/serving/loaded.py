@@ -7,25 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from intarsia.errors import ArtifactError
 from intarsia.files import Scratch, place_file
 from intarsia.runtime import Artifact, CompiledModel, random_feeds
 from intarsia.runtime.artifact.trust import UNSTATED, Trust
 from intarsia.serving.metadata import ModelMetadata, metadata_of
-
-if TYPE_CHECKING:
-    import numpy as np
+from intarsia.serving.steady import Model, Steady
 
 WARM_UP_SEED = 0
-
-
-class Model(Protocol):
-    """What a request needs of a model."""
-
-    def __call__(self, feeds: Mapping[str, np.ndarray], /) -> dict[str, np.ndarray]:
-        """The outputs by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +80,7 @@ class Loading:
             plan = models[0].plan
             return Loaded(
                 metadata=metadata_of(name, version, models[0]),
-                instances=models,
+                instances=[Steady(model) for model in models],
                 facts={
                     "file": str(path),
                     "targets": [str(part.target) for part in plan.partitions],

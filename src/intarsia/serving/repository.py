@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from intarsia.serving.figures import Figures
 from intarsia.serving.limits import Limits
 from intarsia.serving.loaded import Loaded
 from intarsia.serving.logs import tell, tell_error
-from intarsia.serving.served import ServedModel
+from intarsia.serving.served import ServedModel, Ticket
 from intarsia.serving.statuses import RequestError, Status
+from intarsia.target.cores import thread_budget
 
 Load = Callable[[str, str, Path], Loaded]
 """Loads the artifact of a file under a name, as a version."""
@@ -31,6 +33,7 @@ class Repository:
         self._models = {
             name: ServedModel(name, limits, self._figures[name], log_requests=log_requests) for name in files
         }
+        self._has_one_core = thread_budget() == 1
         self._versions = dict.fromkeys(files, 0)
         self._seen: dict[str, Facts | None] = {}
         self._changing: dict[str, Facts] = {}
@@ -55,6 +58,16 @@ class Repository:
         if found is None:
             raise RequestError(Status.NOT_FOUND, f"there is no model {name!r}; served are {', '.join(self._models)}")
         return found
+
+    def answers_in_turn(self, model: ServedModel, ticket: Ticket) -> bool:
+        """Whether the thread that reads had better answer this request itself than hand it to another thread.
+
+        That holds if it will not take long, and nothing else could be done meanwhile: there is one core, or no other
+        request. One that has waited too long is a thread's to refuse.
+        """
+        if not model.is_quick(ticket) or time.monotonic() >= ticket.deadline:
+            return False
+        return self._has_one_core or sum(each.admitted for each in self._models.values()) == 1
 
     def load_all(self) -> None:
         """Load each model for the first time.

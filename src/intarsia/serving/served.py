@@ -5,16 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from intarsia.errors import FeedError, IntarsiaError
 from intarsia.serving.figures import ModelFigures
 from intarsia.serving.instances import Instances
 from intarsia.serving.limits import Limits
-from intarsia.serving.loaded import Loaded, Model
+from intarsia.serving.loaded import Loaded
 from intarsia.serving.logs import tell, tell_error
 from intarsia.serving.metadata import ModelMetadata
 from intarsia.serving.statuses import RequestError, Status, bad
+from intarsia.serving.steady import Model
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
@@ -25,30 +26,53 @@ Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 Decode = Callable[[ModelMetadata], tuple[Feeds, Request]]
 Encode = Callable[[ModelMetadata, Request, Feeds], Answer]
+QUICK_S: Final = 0.002
+"""How long others may wait while the thread that reads answers one request: it costs a tenth to hand it on and back."""
+_SLOW_S: Final = 16 * QUICK_S
+"""How long such requests may take, if none between them is quick: each may have had to wait for a core."""
 
 
 class _Version:
     """A loaded version with the requests that it has admitted."""
 
-    __slots__ = ("instances", "loaded", "pending", "retired")
+    __slots__ = ("instances", "loaded", "pending", "quick_bytes", "retired", "slow_s")
 
-    def __init__(self, loaded: Loaded, tell_waiting: Callable[[int], object]) -> None:
+    def __init__(self, loaded: Loaded) -> None:
         self.loaded = loaded
-        self.instances: Instances[Model] = Instances(loaded.instances, tell_waiting)
+        self.instances: Instances[Model] = Instances(loaded.instances)
         self.pending = 0
+        self.quick_bytes = -1
+        """The size of the largest request that is quick."""
+        self.slow_s = 0.0
+        """What those that were to be quick took and were not, since the last that was."""
         self.retired = False
+
+    def learn(self, size: int, seconds: float) -> None:
+        """Take note of how long a request of so many bytes took, without its waiting."""
+        if seconds <= QUICK_S:
+            self.slow_s = 0.0
+            self.quick_bytes = max(self.quick_bytes, size)
+        elif size <= self.quick_bytes:
+            self.slow_s += seconds
+            if self.slow_s > _SLOW_S:
+                self.slow_s = 0.0
+                self.quick_bytes = size - 1
 
 
 class Ticket:
     """The right of one request to be answered. Whoever has it gives it back, or has it answered, once."""
 
-    __slots__ = ("began", "deadline", "version")
+    __slots__ = ("began", "deadline", "instance", "size", "version")
 
     def __init__(self, version: _Version, timeout_s: float) -> None:
         self.version = version
         self.began = time.monotonic()
         """When it was whole; set anew once its body was read."""
         self.deadline = self.began + timeout_s
+        self.size = 0
+        """Bytes of what is asked, once it is whole."""
+        self.instance: Model | None = None
+        """What is reserved for it."""
 
 
 class ServedModel:
@@ -64,6 +88,7 @@ class ServedModel:
         self._changed = threading.Condition()
         self._admitted = 0
         self._compute_s = 0.0
+        figures.waiting.set_function(self._waiting)
 
     @property
     def metadata(self) -> ModelMetadata | None:
@@ -75,6 +100,24 @@ class ServedModel:
     def is_ready(self) -> bool:
         """Whether a request that comes now is answered."""
         return self._current is not None and not self._is_draining
+
+    @property
+    def admitted(self) -> int:
+        """How many requests were admitted that are not answered yet."""
+        return self._admitted
+
+    def is_quick(self, ticket: Ticket) -> bool:
+        """Whether this request will be answered within `QUICK_S`, once there is an instance for it, as others were."""
+        return ticket.size <= ticket.version.quick_bytes
+
+    def reserve(self, ticket: Ticket) -> bool:
+        """Whether there was an instance that nobody uses: it is then this request's, which waits for nothing more."""
+        ticket.instance = ticket.version.instances.take_idle()
+        return ticket.instance is not None
+
+    def count_waiting(self, ticket: Ticket, more: int) -> None:
+        """Count so many requests more as waiting, which ask for an instance by `reserve`."""
+        ticket.version.instances.count_waiting(more)
 
     def check_version(self, version: str) -> ModelMetadata:
         """What is told of this version, or of the one that answers if none is named.
@@ -118,6 +161,8 @@ class ServedModel:
     def release(self, ticket: Ticket) -> None:
         """Take back the ticket of a request that ends."""
         version = ticket.version
+        if ticket.instance is not None:
+            version.instances.give_back(ticket.instance)
         with self._changed:
             version.pending -= 1
             self._admitted -= 1
@@ -152,8 +197,10 @@ class ServedModel:
         started = time.monotonic()
         feeds, request = decode(metadata)
         decoded = time.monotonic()
-        instance = version.instances.take(ticket.deadline) if decoded < ticket.deadline else None
-        if instance is None:
+        if decoded < ticket.deadline and ticket.instance is None:
+            ticket.instance = version.instances.take(ticket.deadline)
+        instance = ticket.instance
+        if decoded >= ticket.deadline or instance is None:
             self._figures.refusals["timeout"].inc()
             raise RequestError(
                 Status.OVERLOADED,
@@ -165,14 +212,12 @@ class ServedModel:
             results = self._compute(instance, feeds)
         finally:
             version.instances.give_back(instance)
+            ticket.instance = None
         computed = time.monotonic()
         answer = encode(metadata, request, results)
-        stages = (
-            started - ticket.began + taken - decoded,
-            decoded - started,
-            computed - taken,
-            time.monotonic() - computed,
-        )
+        encoded = time.monotonic()
+        version.learn(ticket.size, encoded - started - (taken - decoded))
+        stages = (started - ticket.began + taken - decoded, decoded - started, computed - taken, encoded - computed)
         self._compute_s = stages[2]
         self._figures.took(*stages)
         if self._log_requests:
@@ -189,6 +234,10 @@ class ServedModel:
             tell_error("failed", error, model=self.name)
             raise RequestError(Status.FAILED, str(error)) from error
 
+    def _waiting(self) -> int:
+        current = self._current
+        return 0 if current is None else current.instances.waiting
+
     def _retry_s(self, version: _Version) -> int:
         """Seconds until what is pending now should be done, at the speed of the last request."""
         left_s = version.pending * self._compute_s / len(version.loaded.instances)
@@ -196,7 +245,7 @@ class ServedModel:
 
     def swap(self, loaded: Loaded) -> None:
         """Have this version answer from now on, then wait for the last request of the one before, and close it."""
-        new = _Version(loaded, self._figures.waiting.set)
+        new = _Version(loaded)
         with self._changed:
             old, self._current = self._current, new
             if old is not None:

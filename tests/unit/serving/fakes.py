@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from intarsia.serving.loaded import Loaded, Model
+from intarsia.serving.loaded import Loaded
 from intarsia.serving.metadata import ModelMetadata, TensorMetadata
+from intarsia.serving.steady import Model
 
 X = TensorMetadata(name="x", datatype="FP32", shape=(2,))
 TEXT = TensorMetadata(name="t", datatype="BYTES", shape=(-1,))

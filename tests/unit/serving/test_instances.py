@@ -19,17 +19,10 @@ def test_each_is_taken_once_and_given_back() -> None:
 
 
 def test_who_waits_longest_is_served_first() -> None:
-    lengths: list[int] = []
-    changed = threading.Condition()
-
-    def tell(length: int) -> None:
-        with changed:
-            lengths.append(length)
-            changed.notify_all()
-
-    instances = Instances(["only"], tell)
+    instances = Instances(["only"])
     first = instances.take(0.0)
     served: list[int] = []
+    pause = threading.Event()
 
     def wait(number: int) -> None:
         found = instances.take(time.monotonic() + LONG_S)
@@ -41,14 +34,26 @@ def test_who_waits_longest_is_served_first() -> None:
     for number in range(4):
         threads.append(threading.Thread(target=wait, args=(number,)))
         threads[-1].start()
-        with changed:
-            assert changed.wait_for(lambda: max(lengths, default=0) == len(threads), LONG_S)
+        while instances.waiting < len(threads):
+            pause.wait(0.005)
     assert first is not None
     instances.give_back(first)
     for thread in threads:
         thread.join(LONG_S)
     assert served == [0, 1, 2, 3]
-    assert lengths[-1] == 0
+    assert instances.waiting == 0
+
+
+def test_what_nobody_uses_is_had_without_waiting() -> None:
+    instances = Instances(["only"])
+    assert instances.take_idle() == "only"
+    assert instances.take_idle() is None
+    instances.count_waiting(2)
+    assert instances.waiting == 2
+    instances.count_waiting(-2)
+    instances.give_back("only")
+    assert instances.take_idle() == "only"
+    assert instances.waiting == 0
 
 
 def test_who_gave_up_is_not_served() -> None:

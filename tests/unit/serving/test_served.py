@@ -204,3 +204,101 @@ def test_a_drain_waits_for_what_was_admitted_and_admits_no_more() -> None:
         gated.gate.set()
         assert drained.result(LONG_S) == 0
         assert asked.result(LONG_S) == ("1", [1.0, 1.0])
+
+
+def timed(model: ServedModel, clock: Clock, size: int, seconds: float) -> None:
+    ticket = model.admit()
+    ticket.size = size
+    clock.step_s = seconds
+    model.answer(ticket, lambda _: (FEEDS, None), lambda *_: None)
+
+
+class Clock:
+    """Goes on by so many seconds whenever the model computes."""
+
+    def __init__(self) -> None:
+        self.now_s, self.step_s = 0.0, 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def __call__(self, feeds: Mapping[str, np.ndarray], /) -> dict[str, np.ndarray]:
+        self.now_s += self.step_s
+        return {"y": feeds["x"]}
+
+
+def is_quick(model: ServedModel, size: int) -> bool:
+    ticket = model.admit()
+    ticket.size = size
+    try:
+        return model.is_quick(ticket)
+    finally:
+        model.release(ticket)
+
+
+def test_what_is_quick_is_learnt_by_size_and_forgotten_once_it_is_slow_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("intarsia.serving.served.time", clock)
+    model, _ = served()
+    model.swap(loaded(clock))
+    assert not is_quick(model, 0)
+    timed(model, clock, 100, 0.001)
+    assert is_quick(model, 100)
+    assert not is_quick(model, 101)
+    for _ in range(20):  # now and then it had to wait for a core
+        timed(model, clock, 50, 0.02)
+        timed(model, clock, 50, 0.001)
+    assert is_quick(model, 100)
+    timed(model, clock, 60, 0.02)
+    timed(model, clock, 60, 0.02)
+    assert is_quick(model, 59)
+    assert not is_quick(model, 60)
+    model.swap(loaded(clock, version="2"))
+    assert not is_quick(model, 0)
+
+
+def test_an_instance_that_is_reserved_is_given_back_however_the_request_ends() -> None:
+    def refuse(_: ModelMetadata) -> Any:
+        raise bad("no")
+
+    model, _ = served()
+    model.swap(loaded(Gated()))
+    released = model.admit()
+    assert model.reserve(released)
+    other = model.admit()
+    assert not model.reserve(other)
+    model.release(released)
+    assert model.reserve(other)
+    with pytest.raises(RequestError, match="no"):
+        model.answer(other, refuse, lambda *_: None)
+    answered = model.admit()
+    assert model.reserve(answered)
+    model.answer(answered, lambda _: (FEEDS, None), lambda *_: None)
+    assert ask(model) == ("1", [1.0, 1.0])
+
+
+def test_figures_are_counted_by_the_time_that_they_are_asked_for() -> None:
+    model, figures = served()
+    model.swap(loaded(Gated()))
+    for _ in range(70):
+        ask(model)
+    assert b'intarsia_requests_total{model="m",status="OK"} 70.0' in figures.text()
+    assert b'intarsia_stage_seconds_count{model="m",stage="encode"} 70.0' in figures.text()
+
+
+def test_those_that_wait_are_told() -> None:
+    gated = Gated(is_open=False)
+    model, figures = served()
+    assert count(figures, "intarsia_queue_length") == 0
+    model.swap(loaded(gated))
+    with ThreadPoolExecutor() as threads:
+        asked = [threads.submit(ask, model) for _ in range(3)]
+        pause = threading.Event()
+        while count(figures, "intarsia_queue_length") < 2:
+            pause.wait(0.005)
+        gated.gate.set()
+        for each in asked:
+            each.result(LONG_S)
+    assert count(figures, "intarsia_queue_length") == 0

@@ -1,32 +1,32 @@
-"""The protocol over gRPC. Each call has a thread, which runs the model itself: no other thread hands it on."""
+"""The protocol over gRPC: what each call is answered, and on which thread.
+
+The thread that reads answers what is quick. The rest is answered by others, each of which sends its answer itself.
+"""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NoReturn
+from functools import partial
+from typing import Any
 
 from intarsia.addresses import Address
-from intarsia.errors import ConfigError
 from intarsia.serving.access import Access
+from intarsia.serving.grpc.calls import Call, CallServer, Take
 from intarsia.serving.grpc.contents import decode, encode
-from intarsia.serving.grpc.messages import METHODS, SERVICE, messages
+from intarsia.serving.grpc.messages import SERVICE, messages
 from intarsia.serving.limits import Limits
-from intarsia.serving.logs import tell_error
 from intarsia.serving.metadata import TensorMetadata
 from intarsia.serving.repository import Repository
+from intarsia.serving.served import ServedModel, Ticket
 from intarsia.serving.server_facts import server_metadata
 from intarsia.serving.statuses import RequestError, Status
-
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")  # nothing of ours calls gRPC in a child that was forked
-os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # it writes lines to stderr that are no JSON
-
-import grpc
 
 _OPEN = frozenset({"ServerLive", "ServerReady"})
 _ENVELOPE_BYTES = 2**20
 """What a message may have beside its tensors."""
+_LARGE_BYTES = 2**20
+"""A message that takes too long to parse for the thread that reads."""
 
 
 class GrpcEndpoint:
@@ -36,17 +36,21 @@ class GrpcEndpoint:
         """Serve these models; so many calls may be there at one time."""
         self._repository = repository
         self._access = access
-        self._server = grpc.server(
-            ThreadPoolExecutor(calls, "intarsia-grpc"),
-            maximum_concurrent_rpcs=calls,
-            options=[
-                ("grpc.max_receive_message_length", limits.body_bytes + _ENVELOPE_BYTES),
-                ("grpc.max_send_message_length", -1),
-                ("grpc.so_reuseport", 0),  # a second server on one port is an error, and does not share it
-            ],
-        )
-        handlers = {name: grpc.unary_unary_rpc_method_handler(self._handler(name)) for name in METHODS}
-        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
+        self._most_calls = calls
+        self._threads = ThreadPoolExecutor(calls, "intarsia-grpc")
+        self._server = CallServer(self._begin, limits.body_bytes + _ENVELOPE_BYTES)
+        answers = {
+            "ServerLive": self._server_live,
+            "ServerReady": self._server_ready,
+            "ModelReady": self._model_ready,
+            "ServerMetadata": self._server_metadata,
+            "ModelMetadata": self._model_metadata,
+        }
+        takes: dict[str, Take] = {
+            name: partial(_take, getattr(messages(), f"{name}Request"), answer) for name, answer in answers.items()
+        }
+        takes["ModelInfer"] = self._take_inference
+        self._takes = {f"/{SERVICE}/{name}".encode(): (name in _OPEN, take) for name, take in takes.items()}
 
     def listen(self, address: Address) -> Address:
         """Begin to answer; the address with the port that was taken.
@@ -54,42 +58,59 @@ class GrpcEndpoint:
         Raises:
             ConfigError: Nothing can listen there.
         """
-        try:
-            if self._access.certificate is None or self._access.key is None:
-                port = self._server.add_insecure_port(str(address))
-            else:
-                pair = (self._access.key.read_bytes(), self._access.certificate.read_bytes())
-                port = self._server.add_secure_port(str(address), grpc.ssl_server_credentials([pair]))
-        except RuntimeError:
-            port = 0
-        if not port:
-            raise ConfigError(
-                f"nothing can listen on {address}: another program does, or the machine has no such address"
-            )
-        self._server.start()
-        return Address(address.host, port)
+        return self._server.listen(address, self._access)
 
     def stop(self, grace_s: float) -> None:
         """Take no call any more, and wait for those that are there."""
-        self._server.stop(grace_s).wait()
+        self._server.stop(grace_s)
+        self._threads.shutdown()
 
-    def _handler(self, name: str) -> Callable[[bytes, Any], bytes]:
-        act = getattr(self, f"_{''.join('_' + c.lower() if c.isupper() else c for c in name)[1:]}")
-        request_type = getattr(messages(), f"{name}Request")
+    def _begin(self, call: Call) -> None:
+        is_open, take = self._takes.get(call.method, (True, None))
+        if take is None:
+            raise RequestError(Status.WRONG_METHOD, f"there is no {call.method.decode(errors='replace')}")
+        if not is_open and self._access.token is not None and not self._access.admits(call.authorization):
+            raise RequestError(Status.UNAUTHENTICATED, "give the server's token as metadata: authorization")
+        if self._server.open_calls > self._most_calls:
+            raise RequestError(Status.OVERLOADED, f"{self._most_calls} calls are there already; ask again later")
+        call.receive(take)
 
-        def handle(content: bytes, context: Any) -> bytes:
-            try:
-                if name not in _OPEN and not self._access.admits(_authorization(context)):
-                    raise RequestError(Status.UNAUTHENTICATED, "give the server's token as metadata: authorization")
-                found: bytes = act(_read(request_type, content))
-            except RequestError as error:
-                _abort(context, error)
-            except Exception as error:
-                tell_error("failed", error, call=name)
-                _abort(context, RequestError(Status.FAILED, f"unexpected {type(error).__name__}"))
-            return found
+    def _take_inference(self, call: Call, content: bytes) -> None:
+        if len(content) > _LARGE_BYTES:
+            self._threads.submit(call.guard, self._infer, content)
+            return
+        inference = self._admitted(call, content)
+        if self._repository.answers_in_turn(inference.model, inference.ticket):
+            inference.count_waiting(1)
+            self._server.in_turn(partial(self._answered, inference))
+        else:
+            self._threads.submit(call.guard, inference.answer)
 
-        return handle
+    def _answered(self, inference: _Inference) -> bool:
+        """Answer it on this thread if there is an instance, and on another one if others came meanwhile."""
+        is_quick = self._repository.answers_in_turn(inference.model, inference.ticket)
+        if is_quick and not inference.model.reserve(inference.ticket):
+            return False
+        inference.count_waiting(-1)
+        if is_quick:
+            inference.call.guard(inference.answer)
+        else:
+            self._threads.submit(inference.call.guard, inference.answer)
+        return True
+
+    def _infer(self, call: Call, content: bytes) -> None:
+        self._admitted(call, content).answer(call)
+
+    def _admitted(self, call: Call, content: bytes) -> _Inference:
+        request = _read(messages().ModelInferRequest, content)
+        model = self._repository.model(request.model_name)
+        try:
+            ticket = model.admit(request.model_version)
+        except RequestError as error:
+            model.count(error.status)
+            raise
+        ticket.size = len(content)
+        return _Inference(call, model, ticket, request)
 
     def _server_live(self, _: Any) -> bytes:
         return _written(messages().ServerLiveResponse(live=True))
@@ -116,14 +137,29 @@ class GrpcEndpoint:
                 _add(rows, tensor)
         return _written(response)
 
-    def _model_infer(self, request: Any) -> bytes:
-        model = self._repository.model(request.model_name)
-        try:
-            ticket = model.admit(request.model_version)
-        except RequestError as error:
-            model.count(error.status)
-            raise
-        return model.answer(ticket, lambda metadata: decode(metadata, request), encode)
+
+class _Inference:
+    """A request for an inference that was admitted."""
+
+    __slots__ = ("_request", "call", "model", "ticket")
+
+    def __init__(self, call: Call, model: ServedModel, ticket: Ticket, request: Any) -> None:
+        self.call = call
+        self.model = model
+        self.ticket = ticket
+        self._request = request
+
+    def count_waiting(self, more: int) -> None:
+        """Count so many more as waiting for their turn."""
+        self.model.count_waiting(self.ticket, more)
+
+    def answer(self, call: Call) -> None:
+        """Answer it on this thread, and send that."""
+        call.answer(self.model.answer(self.ticket, lambda metadata: decode(metadata, self._request), encode))
+
+
+def _take(request_type: Any, act: Callable[[Any], bytes], call: Call, content: bytes) -> None:
+    call.answer(act(_read(request_type, content)))
 
 
 def _add(rows: Any, tensor: TensorMetadata) -> None:
@@ -142,17 +178,3 @@ def _read(type_: Any, content: bytes) -> Any:
 def _written(message: Any) -> bytes:
     content: bytes = message.SerializeToString()
     return content
-
-
-def _authorization(context: Any) -> bytes:
-    for name, value in context.invocation_metadata():
-        if name == "authorization":
-            return value if isinstance(value, bytes) else str(value).encode()
-    return b""
-
-
-def _abort(context: Any, error: RequestError) -> NoReturn:
-    if error.status.may_retry:
-        context.set_trailing_metadata((("retry-after", str(error.retry_s)),))
-    context.abort(getattr(grpc.StatusCode, error.status.grpc), str(error))
-    raise AssertionError("abort does not return")

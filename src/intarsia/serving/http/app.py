@@ -16,8 +16,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from intarsia.serving.access import Access
 from intarsia.serving.figures import Figures
-from intarsia.serving.http.bodies import HEADER_LENGTH, decode, encode
+from intarsia.serving.http.bodies import HEADER_LENGTH, Decoder, encode
 from intarsia.serving.http.messages import Answer, Receive, Request, Scope, Send, json_answer, readiness, refusal
+from intarsia.serving.http.turns import Turns
 from intarsia.serving.limits import Limits
 from intarsia.serving.logs import tell_error
 from intarsia.serving.repository import Repository
@@ -51,6 +52,8 @@ class HttpEndpoint:
         self._limits = limits
         self._access = access
         self._threads = threads
+        self._decode = Decoder()
+        self._turns = Turns(repository)
         self.is_draining = False
         """Whether every answer is to end its connection."""
         self._of_model = {
@@ -144,17 +147,28 @@ class HttpEndpoint:
                 model.count(error.status)
             raise
         ticket.began = time.monotonic()
-        answer: asyncio.Future[tuple[bytes, int | None]] = loop.create_future()
-        too_late = loop.call_at(deadline, self._give_up, answer)
-        stated = request.headers.get(_HEADER_LENGTH)
-        self._threads.submit(_answer, answer, model, ticket, body, None if stated is None else stated.decode("latin-1"))
-        try:
-            content, length = await answer
-        finally:
-            too_late.cancel()
+        ticket.size = len(body)
+        length_stated = request.headers.get(_HEADER_LENGTH)
+        stated = None if length_stated is None else length_stated.decode("latin-1")
+        inference = _Inference(model, ticket, body, stated, self._decode)
+        if self._repository.answers_in_turn(model, ticket) and await self._turns.has(model, ticket):
+            content, length = inference.answer()
+        else:
+            content, length = await self._from_thread(inference, deadline)
         if length is None:
             return Answer(content=content)
         return Answer(content=content, headers=(_BYTES, (_HEADER_LENGTH, b"%d" % length)))
+
+    async def _from_thread(self, inference: _Inference, deadline: float) -> tuple[bytes, int | None]:
+        """The answer from a thread, within the time that a request may take."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[tuple[bytes, int | None]] = loop.create_future()
+        too_late = loop.call_at(deadline, self._give_up, answer)
+        self._threads.submit(inference.hand_to, answer)
+        try:
+            return await answer
+        finally:
+            too_late.cancel()
 
     def _give_up(self, answer: asyncio.Future[Any]) -> None:
         within = f"within {self._limits.timeout_s:g} s"
@@ -190,16 +204,34 @@ class _GoneError(Exception):
     """Who asked hung up."""
 
 
-def _answer(
-    answer: asyncio.Future[Any], model: ServedModel, ticket: Ticket, body: bytes, header_length: str | None
-) -> None:
-    """Have a request answered on a thread, and hand the answer to the loop."""
-    loop = answer.get_loop()
-    try:
-        found = model.answer(ticket, lambda metadata: decode(metadata, body, header_length), encode)
-        loop.call_soon_threadsafe(_settle, answer, found, None)
-    except Exception as error:
-        loop.call_soon_threadsafe(_settle, answer, None, error)
+class _Inference:
+    """A request for an inference that was admitted, with its body."""
+
+    __slots__ = ("_body", "_decode", "_header_length", "model", "ticket")
+
+    def __init__(
+        self, model: ServedModel, ticket: Ticket, body: bytes, header_length: str | None, decode: Decoder
+    ) -> None:
+        self.model = model
+        self.ticket = ticket
+        self._body = body
+        self._header_length = header_length
+        self._decode = decode
+
+    def answer(self) -> tuple[bytes, int | None]:
+        """The answer's body, and how many bytes of it are JSON; made on this thread."""
+        return self.model.answer(
+            self.ticket, lambda metadata: self._decode(metadata, self._body, self._header_length), encode
+        )
+
+    def hand_to(self, answer: asyncio.Future[Any]) -> None:
+        """Make the answer on this thread, and hand it to the loop."""
+        loop = answer.get_loop()
+        try:
+            found = self.answer()
+            loop.call_soon_threadsafe(_settle, answer, found, None)
+        except Exception as error:
+            loop.call_soon_threadsafe(_settle, answer, None, error)
 
 
 def _settle(answer: asyncio.Future[Any], found: Any, error: Exception | None) -> None:

@@ -14,6 +14,8 @@ from intarsia.serving.statuses import bad
 from intarsia.serving.tensors.binary_data import from_binary, to_binary
 from intarsia.serving.tensors.json_data import from_json, to_json
 
+_MOST_REMEMBERED = 2**14
+"""Bytes of JSON that are remembered."""
 HEADER_LENGTH = "inference-header-content-length"
 """The header that says how many bytes of a body are JSON; tensors follow (the binary tensor extension)."""
 
@@ -31,29 +33,55 @@ class Wanted:
     outputs: tuple[tuple[TensorMetadata, bool], ...]
 
 
-def decode(metadata: ModelMetadata, body: bytes, header_length: str | None) -> tuple[dict[str, np.ndarray], Wanted]:
-    """The inputs of a request, and how it wants its answer.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Header:
+    """The JSON of a request whose tensors all come as bytes behind it, as it was understood.
 
-    Raises:
-        RequestError: It is not well formed, or not what the model takes.
+    Attributes:
+        content: The JSON.
+        metadata: The model that it was for.
+        tensors: The name, datatype and shape of each, and where its bytes begin and end.
+        wanted: How the answer is to come.
     """
-    size = len(body) if header_length is None else _length(header_length, len(body))
-    request = _object(body[:size] if size < len(body) else body)
-    identifier = request.get("id")
-    if identifier is not None and not isinstance(identifier, str):
-        raise bad("id: a text")
-    binary = memoryview(body)[size:]
-    feeds: dict[str, np.ndarray] = {}
-    rows = _rows(request, "inputs", required=True)
-    metadata.check_inputs([_name(row, f"inputs[{place}]") for place, row in enumerate(rows)])
-    for place, row in enumerate(rows):
-        where = f"inputs[{place}]"
-        array, used = _tensor(metadata, row, where, binary)
-        feeds[row["name"]] = array
-        binary = binary[used:]
-    if len(binary):
-        raise bad(f"{len(binary)} bytes are left over behind the tensors that the request names")
-    return feeds, Wanted(id=identifier, outputs=_outputs(metadata, request))
+
+    content: bytes
+    metadata: ModelMetadata
+    tensors: tuple[tuple[str, str, tuple[int, ...], int, int], ...]
+    wanted: Wanted
+
+
+class Decoder:
+    """Decodes bodies. It remembers the last JSON of each model, since a client sends tensor after tensor behind it."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, _Header] = {}
+
+    def __call__(
+        self, metadata: ModelMetadata, body: bytes, header_length: str | None
+    ) -> tuple[dict[str, np.ndarray], Wanted]:
+        """The inputs of a request, and how it wants its answer.
+
+        Raises:
+            RequestError: It is not well formed, or not what the model takes.
+        """
+        size = len(body) if header_length is None else _length(header_length, len(body))
+        content = body[:size] if size < len(body) else body
+        binary = memoryview(body)[size:]
+        last = self._last.get(metadata.name)
+        if (
+            last is None
+            or last.content != content
+            or last.metadata is not metadata
+            or last.tensors[-1][-1] != len(binary)
+        ):
+            feeds, wanted, tensors = _understood(metadata, _object(content), binary)
+            if tensors and size <= _MOST_REMEMBERED:
+                self._last[metadata.name] = _Header(content=content, metadata=metadata, tensors=tensors, wanted=wanted)
+            return feeds, wanted
+        return {
+            name: from_binary(binary[begin:end], datatype, shape, f"inputs[{place}]")
+            for place, (name, datatype, shape, begin, end) in enumerate(last.tensors)
+        }, last.wanted
 
 
 def encode(metadata: ModelMetadata, wanted: Wanted, results: Mapping[str, np.ndarray]) -> tuple[bytes, int | None]:
@@ -78,6 +106,30 @@ def encode(metadata: ModelMetadata, wanted: Wanted, results: Mapping[str, np.nda
         answer["id"] = wanted.id
     header = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
     return (b"".join((header, *tensors)), len(header)) if tensors else (header, None)
+
+
+def _understood(
+    metadata: ModelMetadata, request: Mapping[str, Any], binary: memoryview
+) -> tuple[dict[str, np.ndarray], Wanted, tuple[tuple[str, str, tuple[int, ...], int, int], ...]]:
+    """The inputs and what is wanted; and where each tensor is, if all of them are bytes."""
+    identifier = request.get("id")
+    if identifier is not None and not isinstance(identifier, str):
+        raise bad("id: a text")
+    feeds: dict[str, np.ndarray] = {}
+    tensors = []
+    rows = _rows(request, "inputs", required=True)
+    metadata.check_inputs([_name(row, f"inputs[{place}]") for place, row in enumerate(rows)])
+    begin = 0
+    for place, row in enumerate(rows):
+        array, used = _tensor(metadata, row, f"inputs[{place}]", binary[begin:])
+        feeds[row["name"]] = array
+        if "data" not in row:
+            tensors.append((row["name"], row["datatype"], tuple(row["shape"]), begin, begin + used))
+        begin += used
+    if begin < len(binary):
+        raise bad(f"{len(binary) - begin} bytes are left over behind the tensors that the request names")
+    wanted = Wanted(id=identifier, outputs=_outputs(metadata, request))
+    return feeds, wanted, tuple(tensors) if len(tensors) == len(rows) else ()
 
 
 def _length(text: str, most: int) -> int:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,9 +24,12 @@ M = messages()
 
 
 @contextmanager
-def listening(model: Gated, limits: Limits, access: Access | None = None) -> Iterator[tuple[Repository, Any]]:
+def listening(
+    model: Gated, limits: Limits, access: Access | None = None, *, cores: int = 2
+) -> Iterator[tuple[Repository, Any]]:
     """A server on loopback, and a channel to it."""
     repository = Repository({"m": Path("m")}, lambda *_: loaded(model), limits, Figures())
+    repository._has_one_core = cores == 1
     endpoint = GrpcEndpoint(repository, limits, access or Access(), 8)
     address = endpoint.listen(Address("127.0.0.1", 0))
     try:
@@ -78,6 +82,113 @@ def test_who_waits_too_long_is_refused() -> None:
         assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         held.gate.set()
         first.result()
+
+
+def ask_again_and_again(channel: Any) -> None:
+    """Until it is refused."""
+    while True:
+        ask(channel, "ServerLive", M.ServerLiveRequest())
+
+
+class Told(Gated):
+    """Tells the threads that it was called on."""
+
+    def __init__(self, *, is_open: bool = True) -> None:
+        super().__init__(is_open=is_open)
+        self.threads: list[str] = []
+
+    def __call__(self, feeds: Any, /) -> Any:
+        self.threads.append(threading.current_thread().name)
+        return super().__call__(feeds)
+
+
+def test_the_thread_that_reads_answers_what_was_answered_quickly_before() -> None:
+    told = Told()
+    with listening(told, Limits()) as (repository, channel):
+        repository.load_all()
+        for _ in range(3):
+            ask(channel, "ModelInfer", request())
+        first, *others = told.threads
+        assert first.startswith("intarsia-grpc_")
+        assert others == ["intarsia-grpc"] * 2
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_what_waits_for_its_turn_is_answered_once_a_thread_is_done(cores: int) -> None:
+    told = Told()
+    with listening(told, Limits(), cores=cores) as (repository, channel):
+        repository.load_all()
+        ask(channel, "ModelInfer", request())
+        told.gate.clear()
+        larger = request()
+        larger.id = "x" * 100
+        call = channel.unary_unary(f"/{SERVICE}/ModelInfer", request_serializer=M.ModelInferRequest.SerializeToString)
+        slow = call.future(larger, timeout=PATIENCE_S)
+        assert told.entered.acquire(timeout=PATIENCE_S)
+        assert told.entered.acquire(timeout=PATIENCE_S)
+        others = [call.future(request(), timeout=PATIENCE_S) for _ in range(3)]
+        assert ask(channel, "ServerLive", M.ServerLiveRequest()).live
+        told.gate.set()
+        for each in (slow, *others):
+            each.result()
+    assert told.threads[1].startswith("intarsia-grpc_")
+    assert [each == "intarsia-grpc" for each in told.threads[2:]] == [cores == 1] * 3
+
+
+def test_who_waits_too_long_for_a_turn_is_refused() -> None:
+    told = Told()
+    with listening(told, Limits(timeout_s=0.2), cores=1) as (repository, channel):
+        repository.load_all()
+        ask(channel, "ModelInfer", request())
+        told.gate.clear()
+        larger = request()
+        larger.id = "x" * 100
+        call = channel.unary_unary(f"/{SERVICE}/ModelInfer", request_serializer=M.ModelInferRequest.SerializeToString)
+        slow = call.future(larger, timeout=PATIENCE_S)
+        assert told.entered.acquire(timeout=PATIENCE_S)
+        assert told.entered.acquire(timeout=PATIENCE_S)
+        with pytest.raises(grpc.RpcError, match="free within") as caught:
+            ask(channel, "ModelInfer", request())
+        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        told.gate.set()
+        slow.result()
+
+
+def test_a_call_without_a_message_or_to_nowhere_is_refused() -> None:
+    with listening(Gated(), Limits()) as (_, channel):
+        nowhere = channel.unary_unary(f"/{SERVICE}/ModelSteal")
+        with pytest.raises(grpc.RpcError, match="there is no") as caught:
+            nowhere(b"", timeout=PATIENCE_S)
+        assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+        empty = channel.stream_unary(f"/{SERVICE}/ServerLive")
+        with pytest.raises(grpc.RpcError, match="exactly one message"):
+            empty(iter(()), timeout=PATIENCE_S)
+
+
+def test_more_calls_than_there_may_be_are_refused() -> None:
+    with listening(Gated(), Limits()) as (_, channel):
+        stream = channel.stream_unary(f"/{SERVICE}/ServerLive")
+        gate = threading.Event()
+
+        def nothing() -> Iterator[bytes]:
+            gate.wait(PATIENCE_S)
+            yield from ()
+
+        held = [stream.future(nothing(), timeout=PATIENCE_S) for _ in range(8)]
+        with pytest.raises(grpc.RpcError, match="8 calls are there already") as caught:
+            ask_again_and_again(channel)
+        assert ("retry-after", "1") in [tuple(each) for each in caught.value.trailing_metadata()]
+        gate.set()
+        for each in held:
+            assert each.exception() is not None
+
+
+def test_a_large_message_is_read_by_another_thread() -> None:
+    with listening(Gated(), Limits()) as (repository, channel):
+        repository.load_all()
+        large = request()
+        large.id = "x" * 2**20
+        assert ask(channel, "ModelInfer", large).id == large.id
 
 
 def test_a_model_that_fails_is_an_internal_error() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,11 +23,12 @@ WHOLE = ({"type": "http.request", "body": BODY, "more_body": False},)
 
 
 class App:
-    """An endpoint that is asked without a network, for a model that stands still or answers at once."""
+    """An endpoint that is asked without a network, for models that stand still or answer at once."""
 
-    def __init__(self, limits: Limits, model: Gated) -> None:
+    def __init__(self, limits: Limits, *models: Gated, cores: int = 2) -> None:
         self.figures = Figures()
-        self.repository = Repository({"m": Path("m")}, lambda *_: loaded(model), limits, self.figures)
+        self.repository = Repository({"m": Path("m")}, lambda *_: loaded(*models), limits, self.figures)
+        self.repository._has_one_core = cores == 1
         self.threads = ThreadPoolExecutor()
         self.endpoint = HttpEndpoint(self.repository, self.figures, limits, Access(), self.threads)
 
@@ -119,6 +121,133 @@ def test_a_call_that_takes_too_long_is_not_waited_for() -> None:
     assert (status, app.headers["retry-after"]) == (503, "1")
     assert "not answered within" in answer["error"]
     held.gate.set()
+    app.threads.shutdown()
+    assert app.repository.wait_drained(60.0) == 0
+
+
+class Told(Gated):
+    """Tells the threads that it was called on, and may be held there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: list[int] = []
+
+    def __call__(self, feeds: Any, /) -> Any:
+        self.threads.append(threading.get_ident())
+        return super().__call__(feeds)
+
+
+async def answered(app: App, size: int = 0) -> int:
+    """The status of one answer more, to a request that is filled up to so many bytes."""
+    sent = list[Any]()
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": BODY.ljust(size)}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": INFER, "headers": []}
+    await app.endpoint.app(scope, receive, send)
+    return int(sent[0]["status"])
+
+
+def test_the_loop_itself_answers_what_was_answered_quickly_before() -> None:
+    told = Told()
+    app = App(Limits(), told)
+    app.repository.load_all()
+    for _ in range(3):
+        assert asyncio.run(answered(app)) == 200
+    first, *others = told.threads
+    assert first != threading.get_ident()
+    assert others == [threading.get_ident()] * 2
+    assert asyncio.run(answered(app, size=4 * len(BODY))) == 200
+    assert told.threads[-1] != threading.get_ident()
+    app.threads.shutdown()
+
+
+def test_where_other_cores_are_threads_answer_what_comes_at_one_time() -> None:
+    told = [Told(), Told()]
+    app = App(Limits(), *told)
+    app.repository.load_all()
+    asyncio.run(answered(app))
+
+    async def all_of_them() -> list[int]:
+        return await asyncio.gather(*(answered(app) for _ in range(20)))
+
+    assert asyncio.run(all_of_them()) == [200] * 20
+    elsewhere = [each for each in (*told[0].threads, *told[1].threads) if each != threading.get_ident()]
+    assert len(elsewhere) > 15  # the first ones come while there is no other
+    app.threads.shutdown()
+
+
+def test_on_one_core_requests_that_come_at_one_time_are_answered_one_in_each_round_of_the_loop() -> None:
+    told = Told()
+    app = App(Limits(), told, cores=1)
+    app.repository.load_all()
+    asyncio.run(answered(app))
+    rounds = 0
+
+    async def count() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    async def all_of_them() -> list[int]:
+        counting = asyncio.create_task(count())
+        try:
+            return await asyncio.gather(*(answered(app) for _ in range(20)))
+        finally:
+            counting.cancel()
+
+    assert asyncio.run(all_of_them()) == [200] * 20
+    assert set(told.threads[1:]) == {threading.get_ident()}
+    assert rounds >= 20
+    assert app.repository.wait_drained(0.0) == 0
+
+
+def test_a_turn_waits_for_an_instance_that_a_thread_uses_and_passes_on_where_nobody_waits_any_more() -> None:
+    told = Told()
+    app = App(Limits(), told, cores=1)
+    app.repository.load_all()
+    asyncio.run(answered(app))
+
+    async def busy() -> list[int]:
+        told.gate.clear()
+        slow = asyncio.create_task(answered(app, size=4 * len(BODY)))
+        await asyncio.to_thread(told.entered.acquire)
+        await asyncio.to_thread(told.entered.acquire)
+        waiting = [asyncio.create_task(answered(app)) for _ in range(4)]
+        while app.figures.registry.get_sample_value("intarsia_queue_length", {"model": "m"}) != 4:
+            await asyncio.sleep(0.001)
+        for each in waiting[:2]:  # the one whose turn it is, and the next one
+            each.cancel()
+        await asyncio.sleep(0)
+        told.gate.set()
+        return [await each for each in (slow, *waiting[2:])]
+
+    assert asyncio.run(busy()) == [200] * 3
+    assert app.repository.wait_drained(0.0) == 0
+    app.threads.shutdown()
+
+
+def test_who_waits_too_long_for_a_turn_is_refused() -> None:
+    told = Told()
+    app = App(Limits(timeout_s=0.2), told, cores=1)
+    app.repository.load_all()
+    asyncio.run(answered(app))
+
+    async def stuck() -> list[int]:
+        told.gate.clear()
+        slow = asyncio.create_task(answered(app, size=4 * len(BODY)))
+        await asyncio.to_thread(told.entered.acquire)
+        await asyncio.to_thread(told.entered.acquire)
+        found = await asyncio.gather(*(answered(app) for _ in range(3)))
+        told.gate.set()
+        return [*found, await slow]
+
+    assert asyncio.run(stuck()) == [503] * 4
     app.threads.shutdown()
     assert app.repository.wait_drained(60.0) == 0
 

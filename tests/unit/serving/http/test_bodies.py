@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.serving.http.bodies import decode, encode
+from intarsia.serving.http.bodies import Decoder, encode
 from intarsia.serving.statuses import RequestError
 from tests.unit.serving.fakes import METADATA
 
 X = {"name": "x", "datatype": "FP32", "shape": [2], "data": [1, 2]}
 T = {"name": "t", "datatype": "BYTES", "shape": [1], "data": ["a"]}
 RESULTS = {"y": np.array([1, 2], np.float32), "z": np.array(["b", ""], object)}
+
+
+def decode(*request: Any) -> Any:
+    """What a decoder that has seen nothing yet makes of a request."""
+    return Decoder()(*request)
 
 
 def body(*inputs: dict[str, Any], **others: Any) -> bytes:
@@ -140,3 +146,30 @@ def test_any_body_is_decoded_or_refused(
     content = json.dumps({"inputs": inputs, "outputs": outputs, "parameters": parameters}).encode() + tail
     with pytest.raises(RequestError):  # such inputs never have two right names
         decode(METADATA, content, None if length is None else str(length))
+
+
+def test_the_same_json_before_other_tensors_is_understood_as_before() -> None:
+    head = body(binary(T, 5), binary(X, 8), id="7", parameters={"binary_data_output": True})
+    decoder = Decoder()
+    first = decoder(METADATA, head + b"\1\0\0\0a" + np.array([1, 2], "<f4").tobytes(), str(len(head)))
+    again = decoder(METADATA, head + b"\1\0\0\0b" + np.array([3, 4], "<f4").tobytes(), str(len(head)))
+    assert {name: array.tolist() for name, array in first[0].items()} == {"t": ["a"], "x": [1.0, 2.0]}
+    assert {name: array.tolist() for name, array in again[0].items()} == {"t": ["b"], "x": [3.0, 4.0]}
+    assert again[1] == first[1]
+
+
+def test_what_is_remembered_of_a_request_spares_no_check_of_the_next_one() -> None:
+    head = body(binary(T, 5), binary(X, 8))
+    decoder = Decoder()
+    text, numbers = b"\1\0\0\0a", np.array([1, 2], "<f4").tobytes()
+    decoder(METADATA, head + text + numbers, str(len(head)))
+    for tensors, words in (
+        (text + numbers + b"\0", "left over"),
+        (text + numbers[:-1], "7 bytes are left"),
+        (b"\2" + text[1:] + numbers, "left"),
+    ):
+        with pytest.raises(RequestError, match=words):
+            decoder(METADATA, head + tensors, str(len(head)))
+    other = replace(METADATA, version="2", inputs=METADATA.inputs[:1])
+    with pytest.raises(RequestError, match="no input 't'"):
+        decoder(other, head + text + numbers, str(len(head)))
