@@ -3,7 +3,8 @@
 ``python -m benchmarks.serving`` builds a model of about a millisecond on one engine, serves it in a process of its own
 on loopback, and writes ``benchmarks/results/serving.json``. With one client, calls in the process, over HTTP (tensors
 as bytes, kept connection, the standard library's client) and over gRPC (raw tensors) take turns, so that what slows the
-machine slows all alike. With 16 clients of h2load, the requests per second of each are compared with the best that
+machine slows all alike. Clients in Python take a good part of that time themselves, so that one client of h2load, which
+is C, has turns as well. With 16 clients of h2load, the requests per second of each are compared with the best that
 threads of one process get from so many loaded models. The server and that process have the same cores, and the clients
 have others where there is more than one.
 """
@@ -44,6 +45,8 @@ ENGINE = "onnxruntime"
 WIDTH, LAYERS, ROWS = 256, 24, 16
 """Of the model: it takes a millisecond on one thread of a server's processor."""
 CLIENTS = 16
+_ROUNDS_OF_A_TURN = 10
+"""Rounds of calls for each turn of a client in C."""
 Json = dict[str, Any]
 Ask = Callable[[], object]
 
@@ -134,9 +137,10 @@ def served(artifact: Path, instances: int, *options: str) -> Iterator[Mapping[st
         yield {"http": server.http, "grpc": server.grpc}
 
 
-def one_client(artifact: Path, effort: Effort) -> Json:
-    """Milliseconds of each sort of call, which take turns."""
-    x = feed()
+def one_client(artifact: Path, effort: Effort, folder: Path) -> Json:
+    """Milliseconds of each sort of call, which take turns, and of the same requests by a client in C."""
+    x, ways = feed(), doors(feed(), "y")
+    turns: dict[str, list[Turn]] = {name: [] for name in ways}
     with served(artifact, 1) as addresses, CompiledModel(Artifact(artifact)) as model:
         asks: dict[str, Ask] = {name: ask(addresses[name], x) for name, ask in ASKED.items()}
         asks[IN_PROCESS] = lambda: model({"x": x.copy()})
@@ -148,9 +152,21 @@ def one_client(artifact: Path, effort: Effort) -> Json:
                     ask()
                     if number:  # the first round warms up
                         taken[name].append(1e3 * (time.perf_counter() - before))
+            if number % _ROUNDS_OF_A_TURN == 1:
+                for name, door in ways.items():
+                    address = addresses["grpc" if door.is_grpc else "http"]
+                    turns[name].append(turn(door, address, 1, effort.seconds / 4, folder))
     figures = {name: {f"p{p}": float(np.percentile(ms, p)) for p in (10, 50, 99)} for name, ms in taken.items()}
+    for name, of_door in turns.items():
+        figures[name] = {
+            "p50": float(np.median([each.p50_ms for each in of_door])),
+            "p99": float(np.median([each.p99_ms for each in of_door])),
+        }
     base = figures[IN_PROCESS]["p50"]
-    return {"ms": figures, "p50_overhead_ms": {name: figures[name]["p50"] - base for name in ASKED}}
+    return {
+        "ms": figures,
+        "p50_overhead_ms": {name: ms["p50"] - base for name, ms in figures.items() if name != IN_PROCESS},
+    }
 
 
 def per_second(work: Sequence[Ask], seconds: float) -> float:
@@ -228,7 +244,7 @@ def main() -> None:
             "machine": competitors.machine(),
             "engines": competitors.versions(),
             "load_before": before,
-            "one_client": one_client(artifact, effort),
+            "one_client": one_client(artifact, effort, Path(folder)),
             "clients": CLIENTS,
             "many_clients": many_clients(artifact, effort, Path(folder)),
         }

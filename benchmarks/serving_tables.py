@@ -41,9 +41,11 @@ def overhead(found: Json) -> Rows:
         "1.00",
     )
     for name, rate in many["of_best_in_process"].items():
-        single = ms.get({"HTTP, bytes": "http", "gRPC": "grpc"}.get(name, name))
+        single = ms.get(name)
         alone = ("-", "-") if single is None else (f"{single['p50']:.2f}", f"{single['p99']:.2f}")
         yield (name, *alone, f"{rates[name]:.0f}", f"{rate:.2f}")
+    for name, by in (("http", "HTTP, bytes; asked in Python"), ("grpc", "gRPC; asked in Python")):
+        yield (by, f"{ms[name]['p50']:.2f}", f"{ms[name]['p99']:.2f}", "-", "-")
 
 
 def beside(found: Json) -> Rows:

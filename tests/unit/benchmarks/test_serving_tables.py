@@ -15,6 +15,7 @@ def test_the_overhead_stands_beside_the_call_in_the_process() -> None:
     ms = {
         "http": {"p50": 1.25, "p99": 2.0},
         "grpc": {"p50": 1.4, "p99": 3.0},
+        "HTTP, bytes": {"p50": 1.15, "p99": 1.75},
         "in the process": {"p50": 1.0, "p99": 1.5},
     }
     rates = {"in the process, 1": 900.0, "in the process, 2": 1000.0, "HTTP, JSON": 400.0, "HTTP, bytes": 950.0}
@@ -25,7 +26,9 @@ def test_the_overhead_stands_beside_the_call_in_the_process() -> None:
     assert list(tables.overhead(found))[1:] == [
         ("calls in the process", "1.00", "1.50", "1000", "1.00"),
         ("HTTP, JSON", "-", "-", "400", "0.40"),
-        ("HTTP, bytes", "1.25", "2.00", "950", "0.95"),
+        ("HTTP, bytes", "1.15", "1.75", "950", "0.95"),
+        ("HTTP, bytes; asked in Python", "1.25", "2.00", "-", "-"),
+        ("gRPC; asked in Python", "1.40", "3.00", "-", "-"),
     ]
 
 
