@@ -34,7 +34,11 @@ PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "our kernels, built for AVX-512": ("intarsia/backends/native/prebuilt/*-avx512*.so",),
         "our kernels, built for AVX2": ("intarsia/backends/native/prebuilt/*-fma.so",),
         "sources of our kernels": ("intarsia/backends/native/*.cpp", "intarsia/backends/native/*.h"),
-        "sources of the library for C and C++": ("intarsia/runtime/cpp/library/*", "intarsia/runtime/cpp/example/*"),
+        "sources of the library for C and C++": (
+            "intarsia/runtime/cpp/library/*",
+            "intarsia/runtime/cpp/example/*",
+            "intarsia/runtime/cpp/linked/*",
+        ),
         "what targets may be: tags, features, processors": ("intarsia/target/*.json", "intarsia/target/*.toml"),
         "the page of `intarsia report`, with D3": ("intarsia/report/page/assets/*",),
         "C for microcontrollers": ("intarsia/codegen/*.c", "intarsia/codegen/*.h"),
