@@ -278,22 +278,30 @@ def _print_segments(report: Json) -> None:
 
 def print_layers(report: Json, *, verbose: bool = False) -> None:
     """What layers take on each engine that tells, those first that take longest; nothing where none does."""
-    from intarsia.report.layers import engines_of, how, rows_of
+    from intarsia.report.layers import engines_of, how, own_kernels, rows_of
 
     engines, layers = engines_of(report), rows_of(report)
     if not layers:
         return
-    is_mixed = any(layer.target for layer in layers)
+    own = own_kernels(report)
     shown = layers if verbose else layers[:MOST_LAYERS]
+    facts = {
+        "layer": [layer.node for layer in shown],
+        "operator": [layer.op for layer in shown],
+        **({"runs on": [layer.target for layer in shown]} if any(layer.target for layer in layers) else {}),
+        **({"our kernel": [layer.kernel or NOTHING for layer in shown]} if own else {}),
+    }
     rows = [
-        (layer.node, layer.op, *((layer.target,) if is_mixed else ()), *(ms(each or None) for each in layer.ms))
-        for layer in shown
+        (*cells, *(ms(each or None) for each in layer.ms))
+        for cells, layer in zip(zip(*facts.values(), strict=True), shown, strict=True)
     ]
     click.echo()
-    print_table(("layer", "operator", *(("runs on",) if is_mixed else ()), *engines), rows, numbers=engines)
+    print_table((*facts, *engines), rows, numbers=engines)
     if len(shown) < len(layers):
         click.echo(f"{counted(len(layers) - len(shown), 'more layer')} (--verbose)")
     print_text(how(report))
+    if own:
+        print_text(own)
 
 
 def print_buckets(report: Json) -> None:

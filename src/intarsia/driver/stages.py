@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -18,6 +18,7 @@ from intarsia.cost.worker.progress import Counting, Progress, Watcher
 from intarsia.cost.worker.workspace import Workspace
 from intarsia.driver.ahead_of_time import run_ahead_of_time
 from intarsia.driver.bodies import BodySearch
+from intarsia.driver.layers import own_kernels, told_times
 from intarsia.errors import Interrupted, MissingStageError
 from intarsia.graph import save_graph
 from intarsia.graph.sizes import check_fits, estimated
@@ -33,7 +34,7 @@ from intarsia.search.default_settings import measure_defaults
 from intarsia.search.inner.inner_search import InnerSearch
 from intarsia.search.search import Found, search
 from intarsia.search.single.footprints import held_against, measure_footprints
-from intarsia.search.single.single_engine import Single, first_settings
+from intarsia.search.single.single_engine import first_settings
 from intarsia.target.cores import memory_bytes as memory_here
 
 
@@ -128,18 +129,9 @@ def _report(job: Compilation, found: Found, measurer: Measurer, work: Workspace,
         left_out=measurer.left_out,
         defaults=defaults,
         remarks=_remarks(work.folder / VALUES, job.graph.outputs),
-        told=_told(job, found.tuned, measurer),
+        told=told_times(job, found.tuned, measurer),
+        kernels=own_kernels(job, decision.artifact),
     )
-
-
-def _told(job: Compilation, singles: Sequence[Single], measurer: Measurer) -> dict[str, Mapping[str, float]]:
-    """Milliseconds of each node, by id, on the engines that ran the whole model and were asked what it took."""
-    settings, found = job.problem.run(), {}
-    for target in (single.tuned for single in singles if single.candidates):
-        parts = job.problem.whole(target)
-        ms = measurer.told_times(parts[0], settings) if len(parts) == 1 else {}
-        found.update({str(target): ms} if ms else {})
-    return found
 
 
 def _remarks(values: Path, outputs: Iterable[str]) -> list[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from intarsia.graph.parts import Value
 
 DOMAIN, OP_TYPE = "intarsia", "Partition"
-"""A placeholder's operator, which `backends/native/partition_op.cpp` registers; it has the partition's inputs and
+"""A placeholder's operator, which `backends/native/host/partition_op.cpp` registers; it has the partition's inputs and
 outputs."""
 
 

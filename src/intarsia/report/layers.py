@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from intarsia.report.reasons import Json, here
+from intarsia.report.reasons import Json, here, percent
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph
@@ -17,7 +19,10 @@ MOST: Final = 200
 
 
 def layers_json(
-    graph: Graph, partitions: Iterable[Partition], told: Mapping[str, Mapping[str, float]]
+    graph: Graph,
+    partitions: Iterable[Partition],
+    told: Mapping[str, Mapping[str, float]],
+    kernels: Mapping[str, str] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
     """The layers in running order, each with the target that it runs on in a plan.
 
@@ -27,6 +32,7 @@ def layers_json(
         graph: The model.
         partitions: The plan's.
         told: Milliseconds of nodes by id, by the targets that ran the whole model.
+        kernels: The kernels of ours that compute nodes, by id.
     """
     if not told:
         return []
@@ -42,6 +48,7 @@ def layers_json(
             "node": group[0],
             "op": " + ".join(graph.node(id_).op_type for id_ in group),
             "target": target.get(group[0]),
+            "kernel": next((kernels[id_] for id_ in group if id_ in kernels), None),
             "ms": times[place],
         }
         for place, group in enumerate(groups)
@@ -57,6 +64,7 @@ class Layer:
         node: The id of its first node in the model.
         op: Its operators.
         target: The target that it runs on in what ships; empty where that is the same for all layers.
+        kernel: Which kernel of ours computes it there; empty for none.
         ms: Milliseconds on each engine of the table.
         least: The least of them.
     """
@@ -64,6 +72,7 @@ class Layer:
     node: str
     op: str
     target: str
+    kernel: str
     ms: tuple[float, ...]
     least: float
 
@@ -91,10 +100,28 @@ def rows_of(report: Json) -> Sequence[Layer]:
             node=layer["node"],
             op=layer["op"],
             target=layer["target"] or "" if is_mixed else "",
+            kernel=layer["kernel"] or "",
             ms=tuple(layer["ms"][engine] for engine in engines),
             least=min((each for each in layer["ms"].values() if each > 0), default=0.0),
         )
         for layer in layers
     ]
-    own = [layer["ms"].get(layer["target"], row.least) for layer, row in zip(layers, rows, strict=True)]
-    return [row for _, row in sorted(zip(own, rows, strict=True), key=lambda pair: -pair[0])]
+    return [row for _, row in sorted(zip(map(_own_ms, layers), rows, strict=True), key=lambda pair: -pair[0])]
+
+
+def own_kernels(report: Json) -> str | None:
+    """How much of what ships kernels of ours compute; ``None`` where they compute nothing of it."""
+    layers = report.get("layers") or ()
+    ours = [layer for layer in layers if layer["kernel"]]
+    if not ours:
+        return None
+    share = sum(map(_own_ms, ours)) / sum(map(_own_ms, layers))
+    return (
+        f"kernels of ours compute {len(ours)} of {counted(len(layers), 'layer')}, {percent(share)} of the time of all"
+    )
+
+
+def _own_ms(layer: Json) -> float:
+    """What a layer takes on the engine that it runs on, else on the fastest that tells."""
+    least = min((each for each in layer["ms"].values() if each > 0), default=0.0)
+    return float(layer["ms"].get(layer["target"], least))

@@ -82,6 +82,7 @@ def compile_report(
     left_out: Mapping[str, Failure] | None = None,
     defaults: Sequence[AtDefaults] = (),
     told: Mapping[str, Mapping[str, float]] | None = None,
+    kernels: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The object that ``intarsia compile --json`` prints; ``artifact`` is set by whoever saves it.
 
@@ -91,7 +92,8 @@ def compile_report(
     ``announced`` is how many seconds were announced that it would take, where those of the budget do not do, and why.
     ``left_out`` are failures that no engine is to blame for, by the targets that ran: they are kept nowhere but here.
     ``defaults`` are engines at default settings that are less exact.
-    ``told`` are milliseconds of nodes as engines report them, by the targets that ran the whole model.
+    ``told`` are milliseconds of nodes as engines report them, by the targets that ran the whole model,
+    ``kernels`` the kernels of ours that compute nodes of what ships.
     """
     chosen, verdict = decision.chosen, decision.verdict
     footprints = {**(others or {}), **verdict.footprints}
@@ -140,7 +142,7 @@ def compile_report(
             defaults, None if latency is None else latency["median"], _speed(chosen, decision), figures.get("load")
         ),
         "segments": [] if collage is None else segments_json(job.problem.segments, alternatives),
-        "layers": layers_json(job.problem.graph, chosen.partitions, told or {}),
+        "layers": layers_json(job.problem.graph, chosen.partitions, told or {}, kernels or {}),
         "search": {
             "seconds": round(seconds, 3),
             "announced_s": None if announced is None else announced[0],

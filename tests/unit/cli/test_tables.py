@@ -148,7 +148,13 @@ def test_what_it_needs_is_told_with_the_decision(capsys: pytest.CaptureFixture[s
 
 
 LAYERS = [
-    {"node": f"conv{place}", "op": "Conv + Relu", "target": "winograd", "ms": {"winograd": 1.0 + place, "mnn": 0.0}}
+    {
+        "node": f"conv{place}",
+        "op": "Conv + Relu",
+        "target": "winograd",
+        "kernel": None,
+        "ms": {"winograd": 1.0 + place, "mnn": 0.0},
+    }
     for place in range(10)
 ]
 
@@ -159,8 +165,10 @@ def test_layers_are_shown_longest_first_and_the_rest_is_counted(capsys: pytest.C
     assert lines[1].split() == ["layer", "operator", "winograd", "mnn"]
     assert lines[2].split() == ["conv9", "Conv", "+", "Relu", "10.0", "-"]
     assert "2 more layers (--verbose)" in lines
-    print_layers(REPORT | {"layers": [LAYERS[0], {**LAYERS[1], "target": "mnn"}]}, verbose=True)
-    assert capsys.readouterr().out.splitlines()[1].split() == ["layer", "operator", "runs", "on", "winograd", "mnn"]
+    print_layers(REPORT | {"layers": [LAYERS[0], {**LAYERS[1], "target": "mnn", "kernel": "Fast"}]}, verbose=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["layer", "operator", "runs", "on", "our", "kernel", "winograd", "mnn"]
+    assert lines[-1].startswith("kernels of ours compute 1 of 2 layers, ")
 
 
 def test_without_layers_no_table_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

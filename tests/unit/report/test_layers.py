@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from intarsia.graph import load_model
 from intarsia.partitioning import Partition
-from intarsia.report.layers import MOST, engines_of, how, layers_json, rows_of
+from intarsia.report.layers import MOST, engines_of, how, layers_json, own_kernels, rows_of
 from intarsia.target import Target
 from tests.fakes import fake_dag
 from tests.unit.graph.models import two_layers
@@ -15,13 +15,15 @@ TOLD = {"mnn": {FIRST: 3.0, SECOND: 1.0, LAST: 0.5}, "ncnn": {RELU: 1.0, SECOND:
 
 
 def layers(*parts: tuple[str, tuple[str, ...]]) -> list[dict[str, object]]:
-    return layers_json(GRAPH, [Partition(target=Target(target), nodes=nodes) for target, nodes in parts], TOLD)
+    return layers_json(
+        GRAPH, [Partition(target=Target(target), nodes=nodes) for target, nodes in parts], TOLD, {RELU: "Fast"}
+    )
 
 
 def test_a_kernel_and_what_is_fused_into_it_are_one_layer_whatever_engines_name_it_after() -> None:
     assert layers(("mnn", (FIRST, RELU, SECOND, LAST))) == [
-        {"node": FIRST, "op": "MatMul + Relu", "target": "mnn", "ms": {"mnn": 3.0, "ncnn": 1.0}},
-        {"node": SECOND, "op": "MatMul + Relu", "target": "mnn", "ms": {"mnn": 1.5, "ncnn": 2.0}},
+        {"node": FIRST, "op": "MatMul + Relu", "target": "mnn", "kernel": "Fast", "ms": {"mnn": 3.0, "ncnn": 1.0}},
+        {"node": SECOND, "op": "MatMul + Relu", "target": "mnn", "kernel": None, "ms": {"mnn": 1.5, "ncnn": 2.0}},
     ]
 
 
@@ -35,11 +37,17 @@ def test_rows_are_ordered_by_the_engine_that_runs_them() -> None:
     assert engines_of(mixed) == ("mnn", "ncnn")
 
 
+def test_the_share_of_our_kernels_is_that_of_the_time_where_they_run() -> None:
+    told = own_kernels({"layers": layers(("mnn", (FIRST, RELU, SECOND, LAST)))})
+    assert told == "kernels of ours compute 1 of 2 layers, 67 % of the time of all"
+
+
 def test_a_report_without_layers_has_no_table() -> None:
     reports: list[dict[str, object]] = [{}, {"layers": []}, {"layers": layers_json(GRAPH, [], {})}]
     for report in reports:
         assert engines_of(report) == ()
         assert rows_of(report) == []
+        assert own_kernels(report) is None
     assert "ms here, as" in how({"described": {"a": "machine"}})
 
 

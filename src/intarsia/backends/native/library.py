@@ -12,6 +12,7 @@ import platform
 import shlex
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +21,8 @@ from pathlib import Path
 from intarsia.backends.contract.failures import cause_of_words
 from intarsia.backends.native import recipe
 from intarsia.errors import CompileError
-from intarsia.files import cache_folder, replace_file, replacing
+from intarsia.files import cache_folder, replace_file, replacing, scratch
+from intarsia.target.cores import thread_budget
 
 _COMPILERS = ("g++", "clang++", "c++")
 _SECONDS = 300
@@ -119,9 +121,8 @@ def prebuilt() -> Path | None:
 
 
 def _compile(compiler: tuple[str, ...], draft: Path, failure: Path) -> None:
-    command = recipe.command(compiler, _flags(), draft)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False)
+        done = _compiled(compiler, draft, thread_budget())
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CompileError(_NAME, f"{shlex.join(compiler)}: {error}") from error
     if done.returncode == 0:
@@ -131,6 +132,23 @@ def _compile(compiler: tuple[str, ...], draft: Path, failure: Path) -> None:
         with suppress(OSError):  # then it is found out again
             replace_file(failure, text.encode())
     raise CompileError(_NAME, f"{shlex.join(compiler)} did not compile it: {text}")
+
+
+def _compiled(compiler: tuple[str, ...], draft: Path, jobs: int) -> subprocess.CompletedProcess[str]:
+    """The last command of the compiler, or the first that failed."""
+    if jobs == 1:
+        return _ran(recipe.command(compiler, _flags(), draft), draft.parent)
+    with scratch(draft.parent) as folder, ThreadPoolExecutor(jobs) as pool:
+        commands = recipe.object_commands(compiler, _flags(), jobs)
+        each = list(pool.map(lambda command: _ran(command, folder), commands))
+        failed = next((done for done in each if done.returncode != 0), None)
+        return failed or _ran(recipe.link_command(compiler, _flags(), draft), folder)
+
+
+def _ran(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
+    )
 
 
 def _flags() -> tuple[str, ...]:

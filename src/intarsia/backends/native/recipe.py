@@ -18,12 +18,13 @@ SETS = ("avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl")
 NEEDED = SETS[:2]
 VARIANTS = (NEEDED, SETS)
 """The instruction sets of each library that a wheel holds: AVX2 with blocks of 8 channels, AVX-512 with 16."""
+_INCLUDES = f"-I{FOLDER}"
 _FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden")
 
 
 def sources(pattern: str = "*") -> list[Path]:
-    """The C++ files and headers beside this file that fit a pattern, in order."""
-    return sorted(path for path in FOLDER.glob(pattern) if path.suffix in {".cpp", ".h"})
+    """The C++ files and headers in this folder, and the folders in it, that fit a pattern, in order."""
+    return sorted(path for path in FOLDER.rglob(pattern) if path.suffix in {".cpp", ".h"})
 
 
 @cache
@@ -31,7 +32,7 @@ def fingerprint() -> str:
     """Short digest of the sources: the version of the kernel."""
     digest = hashlib.sha256()
     for path in sources():
-        digest.update(f"{path.name}\0".encode() + path.read_bytes())
+        digest.update(f"{path.relative_to(FOLDER).as_posix()}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:8]
 
 
@@ -42,7 +43,19 @@ def flags(instruction_sets: Iterable[str]) -> tuple[str, ...]:
 
 def command(compiler: Sequence[str], options: Iterable[str], output: Path) -> list[str]:
     """The command that compiles and links the library in one step."""
-    return [*compiler, *options, "-o", str(output), *map(str, sources("*.cpp"))]
+    return [*compiler, *options, _INCLUDES, "-o", str(output), *map(str, sources("*.cpp"))]
+
+
+def object_commands(compiler: Sequence[str], options: Iterable[str], jobs: int) -> list[list[str]]:
+    """Commands that compile the sources to objects in the folder where they run, so many to run at one time."""
+    largest_first = sorted(sources("*.cpp"), key=lambda path: -path.stat().st_size)
+    parts = [largest_first[start::jobs] for start in range(jobs)]
+    return [[*compiler, *options, _INCLUDES, "-c", *map(str, part)] for part in parts if part]
+
+
+def link_command(compiler: Sequence[str], options: Iterable[str], output: Path) -> list[str]:
+    """The command that links these objects, in the folder where they are."""
+    return [*compiler, *options, "-o", str(output), *(f"{path.stem}.o" for path in sources("*.cpp"))]
 
 
 def prebuilt_name(instruction_sets: Iterable[str]) -> str:

@@ -23,10 +23,21 @@ def node_times(runs: Sequence[Sequence[tuple[str, float]]], nodes: Iterable[Node
         runs: Name and milliseconds of each kernel, in running order, for each run.
         nodes: Those of the graph. A name that is both a node's and a value's is the node's.
     """
-    listed = tuple(nodes)
-    known = {name: node.id for node in listed for name in node.outputs if name} | {node.id: node.id for node in listed}
+    known = _names(nodes)
     sums = [_of_one_run(run, known) for run in runs]
     return {id_: median([each.get(id_, 0.0) for each in sums]) for id_ in sorted(set().union(*sums))}
+
+
+def nodes_named(names: Iterable[str], nodes: Iterable[Node]) -> Mapping[str, str]:
+    """By the id of a node the name that an engine gave to what it made of it; the other names are left out."""
+    known = _names(nodes)
+    return {node: name for name in names if (node := _node(name, known)) is not None}
+
+
+def _names(nodes: Iterable[Node]) -> dict[str, str]:
+    """The node of each name that engines may use."""
+    listed = tuple(nodes)
+    return {name: node.id for node in listed for name in node.outputs if name} | {node.id: node.id for node in listed}
 
 
 def _of_one_run(run: Sequence[tuple[str, float]], known: Mapping[str, str]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from intarsia.report.default_settings import sentences
-from intarsia.report.layers import engines_of, how, rows_of
+from intarsia.report.layers import engines_of, how, own_kernels, rows_of
 from intarsia.report.page.engines import names
 from intarsia.report.reasons import Json, decision, figures, larger_needs, opportunity
 
@@ -87,8 +87,15 @@ def segments(report: Json) -> dict[str, Any] | None:
 def layers(report: Json) -> dict[str, Any] | None:
     """What layers take on each engine that tells; ``None`` where none does."""
     rows = rows_of(report)
-    is_mixed = any(row.target for row in rows)
-    return {"engines": engines_of(report), "rows": rows, "how": how(report), "is_mixed": is_mixed} if rows else None
+    if not rows:
+        return None
+    return {
+        "engines": engines_of(report),
+        "rows": rows,
+        "how": how(report),
+        "own": own_kernels(report),
+        "is_mixed": any(row.target for row in rows),
+    }
 
 
 def memory(report: Json) -> dict[str, Any] | None:

@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "blocks.h"
-#include "kernels.h"
-#include "vector.h"
+#include "kernels/blocks.h"
+#include "kernels/kernels.h"
+#include "kernels/vector.h"
 
 namespace {
 

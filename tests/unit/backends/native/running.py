@@ -16,8 +16,8 @@ from intarsia.backends.native import library, recipe
 _PROBE = Path(__file__).with_name("kernel_probe.cpp")
 _FLAGS = ("-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-g1")
 _SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-_HOSTS = {"blocks_op.cpp", "convolution_op.cpp", "custom_op.cpp", "openmp_pool.cpp", "partition_op.cpp"}
-"""Sources that need the host."""
+_KERNELS = "kernels"
+"""The folder of sources that need no host."""
 PLAIN = {"WinogradVolume"}
 """Kernels whose weights are as ONNX has them."""
 Triple = tuple[int, int, int]
@@ -50,7 +50,7 @@ class Convolution:
 
 def build(instruction_sets: tuple[str, ...], program: Path) -> None:
     """Compile the program that runs kernels, a source on each core at a time."""
-    sources = [_PROBE, *(path for path in recipe.sources("*.cpp") if path.name not in _HOSTS)]
+    sources = [_PROBE, *(path for path in recipe.sources("*.cpp") if path.parent.name == _KERNELS)]
     flags = (*_FLAGS, *_SANITIZED, *(f"-m{name}" for name in instruction_sets), f"-I{recipe.FOLDER}")
     compiler = library.find_compiler()
     assert compiler is not None

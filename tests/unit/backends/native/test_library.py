@@ -14,16 +14,17 @@ CPU = frozenset({"avx2", "fma", "sse4_2"})
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache folder and a CPU that is always the same."""
+    """An empty cache folder, and a CPU of one core that is always the same."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(library, "cpu_features", lambda: CPU)
+    monkeypatch.setattr(library, "thread_budget", lambda: 1)
     return tmp_path / "cache" / "intarsia" / "native"
 
 
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, *options: str) -> Path:
     """A program that stands for the compiler; it finds the output's path in ``$out``, its arguments in ``calls``."""
     path = tmp_path / "c++"
-    find = 'while [ "$1" != "-o" ]; do shift; done; out=$2'
+    find = 'case " $* " in *" -c "*) exit 0;; esac; while [ "$1" != "-o" ]; do shift; done; out=$2'
     path.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n{find}\n{script}\n', encoding="utf-8")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("CXX", " ".join([str(path), *options]))
@@ -47,6 +48,29 @@ def test_it_is_compiled_once_and_found_again(tmp_path: Path, monkeypatch: pytest
     assert "-mavx2 -mfma" in line
     assert "avx512" not in line
     assert line.endswith(str(recipe.sources("*.cpp")[-1]))
+
+
+def test_on_several_cores_the_sources_are_compiled_side_by_side_and_linked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    compiler(tmp_path, monkeypatch, "echo library > $out")
+    monkeypatch.setattr(library, "thread_budget", lambda: 3)
+    assert library.built().read_text() == "library\n"
+    *objects, link = calls(tmp_path)
+    named = [Path(word).name for line in objects for word in line.split() if word.endswith(".cpp")]
+    assert len(objects) == 3
+    assert sorted(named) == sorted(path.name for path in recipe.sources("*.cpp"))
+    linked = [word for word in link.split() if word.endswith(".o")]
+    assert linked == [f"{path.stem}.o" for path in recipe.sources("*.cpp")]
+    assert [path.suffix for path in cache.iterdir()] == [".so"]
+
+
+def test_the_first_part_that_does_not_compile_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = compiler(tmp_path, monkeypatch, "true")
+    monkeypatch.setattr(library, "thread_budget", lambda: 2)
+    path.write_text("#!/bin/sh\necho no such luck >&2\nexit 1\n", encoding="utf-8")
+    with pytest.raises(CompileError, match="no such luck"):
+        library.built()
 
 
 def test_asking_what_is_lacking_compiles_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from intarsia.cost.timing.node_times import node_times
+from intarsia.cost.timing.node_times import node_times, nodes_named
 from intarsia.graph import load_model
 
 IDS = ("conv1", "conv1.relu", "pool_1", "block/fc1", "block/gelu")
@@ -68,3 +68,8 @@ def test_no_time_is_lost(run: list[tuple[str, float]]) -> None:
     found = node_times([run], NODES)
     if found:
         assert abs(sum(found.values()) - sum(ms for _, ms in run)) < 1e-6
+
+
+def test_nodes_are_found_by_the_names_that_an_engine_made_of_them() -> None:
+    found = nodes_named(["conv1_out_nchwc", "block/fc1/MatMulAddFusion", "reorder"], NODES)
+    assert found == {"conv1": "conv1_out_nchwc", "block/fc1": "block/fc1/MatMulAddFusion"}

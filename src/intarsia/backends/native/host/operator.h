@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 #include "ort_call.h"
 
 namespace intarsia {

@@ -1,6 +1,6 @@
 #include "blocks_op.h"
 
-#include "vector.h"
+#include "kernels/vector.h"
 
 namespace intarsia {
 namespace {
@@ -81,12 +81,12 @@ MaxPoolNode::MaxPoolNode(const MaxPoolOperator& op, const OrtKernelInfo* info) :
 }
 
 void MaxPoolNode::compute(OrtKernelContext* context) const {
-    const Blocked x = blocked_input(op_.ort, op_.name, context);
+    Blocked x = blocked_input(op_.ort, op_.name, context);
     if (x.rank != rank_) {
         throw std::runtime_error(op_.name + " was given a shape with another number of dimensions than its window");
     }
     const Extents in = extents(x.shape, 2, rank_, 1), out = extents_out(window_, in);
-    Dimensions shape = x.shape;
+    Dimensions shape = std::move(x.shape);  // a copy would ask for a newer C++ library than the wheel is built for
     std::copy_n(out.end() - rank_, rank_, shape.begin() + 2);
     OrtValue* y = nullptr;
     check(op_.ort, op_.ort.output(context, 0, shape.data(), shape.size(), &y));

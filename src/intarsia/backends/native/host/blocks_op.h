@@ -1,7 +1,7 @@
 // The operators `ToBlocks`, `FromBlocks` and `BlockedMaxPool`, for values [N, C, sizes] with whole blocks of channels.
 #pragma once
 
-#include "blocks.h"
+#include "kernels/blocks.h"
 #include "operator.h"
 
 namespace intarsia {

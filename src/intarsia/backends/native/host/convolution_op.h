@@ -5,7 +5,7 @@
 // `group` (1); `low` and `high`, between which results are clamped. Shapes are the plain ones; contents are blocked.
 #pragma once
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 #include "operator.h"
 
 namespace intarsia {

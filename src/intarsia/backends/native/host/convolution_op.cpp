@@ -1,6 +1,6 @@
 #include "convolution_op.h"
 
-#include "vector.h"
+#include "kernels/vector.h"
 
 namespace intarsia {
 namespace {
