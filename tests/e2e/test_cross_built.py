@@ -63,6 +63,7 @@ def test_resnet18_of_small_pictures_agrees(
 
 
 @pytest.mark.large
+@pytest.mark.timeout(1800)  # emulated, each takes five minutes or more
 @pytest.mark.parametrize(
     "target",
     [pytest.param("arm/rasp4b64", marks=AARCH64), pytest.param("riscv/visionfive-2", marks=RISCV64)],

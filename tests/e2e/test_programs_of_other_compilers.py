@@ -66,6 +66,7 @@ def test_resnet18_of_small_pictures_agrees_on_other_processors(engine: str, targ
 
 
 @pytest.mark.large
+@pytest.mark.timeout(1800)  # emulated, each takes five minutes or more
 @pytest.mark.parametrize("target", [pytest.param(ARM64, marks=AARCH64), pytest.param(RISCV, marks=RISCV64)])
 @pytest.mark.parametrize("engine", ["tvm", "iree"])
 def test_resnet18_agrees_on_other_processors(engine: str, target: str, tmp_path: Path) -> None:
