@@ -28,9 +28,8 @@ from intarsia.backends.cmsis_nn import library
 from intarsia.cli.main import cli
 from intarsia.config import Deployment
 from intarsia.runtime import Artifact
-from intarsia.target import KINDS, TAGS, register_kind, register_tag
 from intarsia.target.detect import devices_here
-from tests.golden.test_threads import EXAMPLES, PLATFORM
+from tests.golden.test_threads import EXAMPLES, names_of_the_discussions
 from tests.remote_workers import running_worker
 from tests.unit.codegen.tools import AARCH64, ARMHF, CC
 from tests.unit.graph.models import two_layers
@@ -58,12 +57,10 @@ pytestmark = [
 
 
 @pytest.fixture(autouse=True)
-def _names_of_the_discussions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _names_and_sources(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if library.lack(CMSIS_NN) is None:
         monkeypatch.setenv(library.VARIABLE, str(CMSIS_NN))
-    with KINDS.scope(), TAGS.scope():
-        register_kind("my-accelerator", meaning="an accelerator that has a processor of its own")
-        register_tag("my-hetro-exec-platform0", PLATFORM, level="config", source="a discussion")
+    with names_of_the_discussions():
         yield
 
 

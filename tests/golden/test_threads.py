@@ -10,6 +10,7 @@ import json
 import subprocess
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -93,12 +94,18 @@ EXAMPLES: Mapping[str, tuple[Reads, object]] = MappingProxyType(
 )
 
 
-@pytest.fixture(autouse=True)
-def _names_of_the_discussions() -> Iterator[None]:
+@contextmanager
+def names_of_the_discussions() -> Iterator[None]:
     """The accelerator and the platform that the examples name, which nobody ships."""
     with KINDS.scope(), TAGS.scope():
         register_kind("my-accelerator", meaning="an accelerator that has a processor of its own")
         register_tag("my-hetro-exec-platform0", PLATFORM, level="config", source="a discussion")
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _names() -> Iterator[None]:
+    with names_of_the_discussions():
         yield
 
 

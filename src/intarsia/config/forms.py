@@ -114,8 +114,9 @@ def _alone(reader: Reader) -> SpecReader:
 def _with_device(value: Value, named: object) -> list[Value]:
     """A target; behind an accelerator its base, where that is what was named: it stated its compiler."""
     kind = KINDS.get(named) if isinstance(named, str) else None
-    is_stated = kind is not None and kind.level == "device" and isinstance(value, Target) and value.kind.partial
-    return [value, value.base] if is_stated and isinstance(value, Target) else [value]
+    if kind is None or kind.level != "device" or not isinstance(value, Target) or not value.kind.partial:
+        return [value]
+    return [value, value.base]
 
 
 def _refuse(level: str, where: Where, reader: Reader) -> None:

@@ -102,7 +102,7 @@ def rows_of(report: Json) -> Sequence[Layer]:
             target=layer["target"] or "" if is_mixed else "",
             kernel=layer["kernel"] or "",
             ms=tuple(layer["ms"][engine] for engine in engines),
-            least=min((each for each in layer["ms"].values() if each > 0), default=0.0),
+            least=_least_ms(layer),
         )
         for layer in layers
     ]
@@ -112,10 +112,10 @@ def rows_of(report: Json) -> Sequence[Layer]:
 def own_kernels(report: Json) -> str | None:
     """How much of what ships kernels of ours compute; ``None`` where they compute nothing of it."""
     layers = report.get("layers") or ()
-    ours = [layer for layer in layers if layer["kernel"]]
-    if not ours:
+    ours, whole = [layer for layer in layers if layer["kernel"]], sum(map(_own_ms, layers))
+    if not ours or not whole:
         return None
-    share = sum(map(_own_ms, ours)) / sum(map(_own_ms, layers))
+    share = sum(map(_own_ms, ours)) / whole
     return (
         f"kernels of ours compute {len(ours)} of {counted(len(layers), 'layer')}, {percent(share)} of the time of all"
     )
@@ -123,5 +123,9 @@ def own_kernels(report: Json) -> str | None:
 
 def _own_ms(layer: Json) -> float:
     """What a layer takes on the engine that it runs on, else on the fastest that tells."""
-    least = min((each for each in layer["ms"].values() if each > 0), default=0.0)
-    return float(layer["ms"].get(layer["target"], least))
+    return float(layer["ms"].get(layer["target"], _least_ms(layer)))
+
+
+def _least_ms(layer: Json) -> float:
+    """What it takes on the fastest engine that tells."""
+    return min((float(each) for each in layer["ms"].values() if each > 0), default=0.0)

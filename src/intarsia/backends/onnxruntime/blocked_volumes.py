@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 import onnx
 
 from intarsia.backends.onnxruntime.saved_model import attributes_of
+from intarsia.graph.placeholder_ops import DOMAIN
 
-DOMAIN = "intarsia"
-"""Of our operators."""
 _X, _SUM = 0, 3
 _RANK = 3
 _CONVOLUTION, _MAX_POOL = "WinogradVolume", "BlockedMaxPool"
@@ -128,13 +127,9 @@ def _channels(node: onnx.NodeProto, constants: Mapping[str, tuple[int, ...]]) ->
     weights = constants.get(node.input[1], ()) if len(node.input) > 1 else ()
     if len(weights) != _RANK + 2:
         return 0
-    match node.op_type:
-        case "Conv" | "FusedConv" | "WinogradVolume":
-            return weights[0]
-        case "ConvTranspose":
-            return int(weights[1] * attributes_of(node).get("group", 1))
-        case _:
-            return 0
+    if node.op_type in {"Conv", "FusedConv", _CONVOLUTION}:
+        return weights[0]
+    return int(weights[1] * attributes_of(node).get("group", 1)) if node.op_type == "ConvTranspose" else 0
 
 
 def _pools_in_blocks(node: onnx.NodeProto) -> bool:

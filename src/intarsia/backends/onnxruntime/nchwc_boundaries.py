@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 import onnx
 
-from intarsia.backends.onnxruntime.saved_model import parsed
+from intarsia.backends.onnxruntime.saved_model import parsed, reorders
 from intarsia.graph.export import serialise
 from intarsia.graph.placeholder_ops import DOMAIN, OP_TYPE
 
-_BLOCKED_DOMAIN = "com.microsoft.nchwc"
 _UNPACK, _PACK = "ReorderOutput", "ReorderInput"
 
 
@@ -64,7 +63,7 @@ class _Wires:
     def takes_blocks(self, placeholder: onnx.NodeProto, at: int, name: str, block: int) -> bool:
         """Let an input be read before it is unpacked, if it is unpacked right before the placeholder."""
         maker = self._makers.get(name)
-        if maker is None or not _reorders(maker, _UNPACK) or _integer(maker, "channels") % block:
+        if maker is None or not reorders(maker, _UNPACK) or _integer(maker, "channels") % block:
             return False
         placeholder.input[at] = maker.input[0]
         self._readers[name].remove(placeholder)
@@ -76,7 +75,7 @@ class _Wires:
         readers = self._readers[name]
         dims = _dims(placeholder)[at]
         fits = len(dims) == 4 and dims[0] == 1 and dims[1] % block == 0
-        if not fits or name in self._results or not readers or not all(_reorders(node, _PACK) for node in readers):
+        if not fits or name in self._results or not readers or not all(reorders(node, _PACK) for node in readers):
             return False
         for pack in tuple(readers):
             packed = pack.output[0]
@@ -91,16 +90,12 @@ class _Wires:
         """Take out what unpacked values for placeholders alone."""
         for node in tuple(self._graph.node):
             name = node.output[0]
-            if _reorders(node, _UNPACK) and not self._readers[name] and name not in self._results:
+            if reorders(node, _UNPACK) and not self._readers[name] and name not in self._results:
                 self._graph.node.remove(node)
 
 
 def _number(node: onnx.NodeProto) -> int | None:
     return _integer(node, "partition") if (node.domain, node.op_type) == (DOMAIN, OP_TYPE) else None
-
-
-def _reorders(node: onnx.NodeProto, way: str) -> bool:
-    return (node.domain, node.op_type) == (_BLOCKED_DOMAIN, way) and not _integer(node, "channels_last")
 
 
 def _integer(node: onnx.NodeProto, name: str) -> int:

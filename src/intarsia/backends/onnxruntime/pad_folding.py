@@ -6,14 +6,13 @@ states ``auto_pad``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import onnx
 
-from intarsia.backends.onnxruntime.saved_model import attributes_of
+from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, reorders
 
-_BLOCKED = "com.microsoft.nchwc"
 _PADS, _VALUE, _AXES = 1, 2, 3
 _RANK = 4
 
@@ -24,14 +23,14 @@ def fold_pads(graph: onnx.GraphProto) -> None:
     results = {value.name for value in graph.output}
     for pad in [node for node in graph.node if node.op_type == "Pad" and node.domain in {"", "ai.onnx"}]:
         rows = _rows(pad, constants)
-        reorders = _readers(graph, pad.output[0])
-        convolutions = [node for reorder in reorders for node in _readers(graph, reorder.output[0])]
+        readers = _readers(graph, pad.output[0])
+        convolutions = [node for reorder in readers for node in _readers(graph, reorder.output[0])]
         if rows is None or pad.output[0] in results or not convolutions:
             continue
-        if all(_is_blocked(node, "ReorderInput") for node in reorders) and all(map(_pads_by_number, convolutions)):
+        if all(reorders(node, "ReorderInput") for node in readers) and all(map(_pads_by_number, convolutions)):
             for node in convolutions:
                 _pad_more(node, rows)
-            for reorder in reorders:
+            for reorder in readers:
                 reorder.input[0] = pad.input[0]
             graph.node.remove(pad)
 
@@ -61,19 +60,12 @@ def _numbers(tensor: onnx.TensorProto | None) -> np.ndarray | None:
 
 
 def _readers(graph: onnx.GraphProto, name: str) -> list[onnx.NodeProto]:
-    return list(_reading(graph, name))
-
-
-def _reading(graph: onnx.GraphProto, name: str) -> Iterator[onnx.NodeProto]:
-    return (node for node in graph.node if name in node.input)
-
-
-def _is_blocked(node: onnx.NodeProto, op_type: str) -> bool:
-    return (node.domain, node.op_type) == (_BLOCKED, op_type)
+    return [node for node in graph.node if name in node.input]
 
 
 def _pads_by_number(node: onnx.NodeProto) -> bool:
-    return _is_blocked(node, "Conv") and attributes_of(node).get("auto_pad", "NOTSET") in {"NOTSET", "VALID"}
+    is_blocked = (node.domain, node.op_type) == (BLOCKED, "Conv")
+    return is_blocked and attributes_of(node).get("auto_pad", "NOTSET") in {"NOTSET", "VALID"}
 
 
 def _pad_more(node: onnx.NodeProto, rows: tuple[int, ...]) -> None:

@@ -11,6 +11,9 @@ import onnx
 from intarsia.errors import ModelError
 from intarsia.graph.dtypes import dtype_name
 
+BLOCKED = "com.microsoft.nchwc"
+"""The domain of ONNX Runtime's own operators on blocks of channels."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredTensor:
@@ -40,6 +43,11 @@ def parsed(content: bytes) -> onnx.ModelProto:
 def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
     """By name, with text as text and lists as tuples."""
     return {attribute.name: _value(attribute) for attribute in node.attribute}
+
+
+def reorders(node: onnx.NodeProto, way: str) -> bool:
+    """Whether a node is that operator, ``ReorderInput`` or ``ReorderOutput``, with channels first outside of blocks."""
+    return (node.domain, node.op_type) == (BLOCKED, way) and not attributes_of(node).get("channels_last", 0)
 
 
 def stored_tensors(content: bytes) -> tuple[StoredTensor, ...]:

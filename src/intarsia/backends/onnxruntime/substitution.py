@@ -14,13 +14,14 @@ from typing import Any
 
 import onnx
 
-from intarsia.backends.onnxruntime.blocked_volumes import DOMAIN, block_volumes
+from intarsia.backends.onnxruntime.blocked_volumes import block_volumes
 from intarsia.backends.onnxruntime.kernels import Convolution, Kernel, described, kernel_of
 from intarsia.backends.onnxruntime.pad_folding import fold_pads
-from intarsia.backends.onnxruntime.saved_model import attributes_of, parsed
+from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, parsed
 from intarsia.graph.export import serialise
+from intarsia.graph.placeholder_ops import DOMAIN
 
-HOST = ("com.microsoft.nchwc", "Conv")
+HOST = (BLOCKED, "Conv")
 """Domain and type of the convolution that is replaced in two dimensions."""
 _VOLUMES = {("", "Conv"), ("com.microsoft", "FusedConv")}
 """Of those in three."""
@@ -79,7 +80,7 @@ def _used_channels(graph: onnx.GraphProto) -> dict[str, int]:
     """How many channels count of values in blocks that are only unpacked: the last block may not be full."""
     counts: dict[str, set[int]] = defaultdict(set)
     for node in graph.node:
-        unpacks = (node.domain, node.op_type) == (HOST[0], "ReorderOutput")
+        unpacks = (node.domain, node.op_type) == (BLOCKED, "ReorderOutput")
         for name in node.input:
             counts[name].add(attributes_of(node)["channels"] if unpacks else _ALL)
     return {name: max(found) for name, found in counts.items() if _ALL not in found}

@@ -93,9 +93,10 @@ def _write(artifact: Artifact, draft: Path) -> tuple[Path, ...]:
         prepare(model)
     written = [model, *write_library(draft / "intarsia")]
     name = linked_name(artifact) if is_linked(model) else None
+    folders = os.pathsep.join(engine_folders(artifact))
     for folder in (_EXAMPLE, _LINKED) if name else (_EXAMPLE,):
         for each in (resources.files(__package__) / folder).iterdir():
-            text = each.read_text(encoding="utf-8").replace("@FOLDERS@", os.pathsep.join(engine_folders(artifact)))
+            text = each.read_text(encoding="utf-8").replace("@FOLDERS@", folders)
             if name:
                 text = text.replace("@NAME@", name) + (_LINKS if each.name == _CMAKE else "")
             path = draft / each.name
@@ -108,7 +109,7 @@ def _write(artifact: Artifact, draft: Path) -> tuple[Path, ...]:
 
 def linked_name(artifact: Artifact) -> str:
     """By which name a program finds the artifact that is linked into it: that of its file, in plain letters."""
-    return re.sub(r"[^\w.-]", "_", Path(artifact.path).stem, flags=re.ASCII)
+    return re.sub(r"[^\w.-]", "_", artifact.path.stem, flags=re.ASCII)
 
 
 def engine_folders(artifact: Artifact) -> list[str]:

@@ -7,7 +7,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from intarsia.backends.onnxruntime.blocked_volumes import DOMAIN, block_volumes
+from intarsia.backends.onnxruntime.blocked_volumes import block_volumes
+from intarsia.graph.placeholder_ops import DOMAIN
 from tests.unit.graph.models import info, model
 
 BLOCK = 8

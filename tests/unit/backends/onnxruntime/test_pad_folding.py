@@ -9,11 +9,8 @@ import pytest
 from onnx import helper
 
 from intarsia.backends.onnxruntime.pad_folding import fold_pads
-from intarsia.backends.onnxruntime.saved_model import attributes_of
-from intarsia.backends.onnxruntime.substitution import HOST
+from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of
 from tests.unit.graph.models import info, model
-
-BLOCKED = HOST[0]
 
 
 def blocked(op_type: str, inputs: str, output: str, **attributes: Any) -> onnx.NodeProto:
@@ -104,4 +101,11 @@ def test_pads_that_are_computed_stay() -> None:
 def test_padding_that_is_a_result_stays() -> None:
     graph = padded()
     graph.output.append(info("p", None))
+    assert after(graph) is None
+
+
+def test_padding_of_a_value_with_channels_last_stays_where_it_is() -> None:
+    graph = padded((1, 1), (2,))
+    [reorder] = [node for node in graph.node if node.op_type == "ReorderInput"]
+    reorder.attribute.append(helper.make_attribute("channels_last", 1))
     assert after(graph) is None

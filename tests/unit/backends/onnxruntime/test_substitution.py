@@ -9,10 +9,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from intarsia.backends.onnxruntime.blocked_volumes import DOMAIN
 from intarsia.backends.onnxruntime.saved_model import attributes_of
 from intarsia.backends.onnxruntime.substitution import HOST, substitute
 from intarsia.errors import ModelError
+from intarsia.graph.placeholder_ops import DOMAIN
 from tests.unit.graph.models import info, model
 
 BLOCK = 8

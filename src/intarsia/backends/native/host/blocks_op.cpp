@@ -31,6 +31,19 @@ Dimensions integers(const ort::Functions& ort, const OrtKernelInfo* info, const 
     return numbers;
 }
 
+// Throws where these are not the attributes of a window over one to three dimensions.
+Window window_of(const std::string& name, const Dimensions& size, const Dimensions& strides, const Dimensions& pads) {
+    const std::size_t rank = size.size();
+    const auto is_positive = [](std::int64_t each) { return each > 0; };
+    if (rank < 1 || rank > 3 || strides.size() != rank || pads.size() != 2 * rank || !are_known(pads) ||
+        !std::all_of(size.begin(), size.end(), is_positive) ||
+        !std::all_of(strides.begin(), strides.end(), is_positive)) {
+        throw std::runtime_error("the window of " + name + " is not stated for one to three dimensions");
+    }
+    return {extents(size, 0, rank, 1), extents(strides, 0, rank, 1), extents(pads, 0, rank, 0),
+            extents(pads, rank, rank, 0)};
+}
+
 }  // namespace
 
 void ReorderNode::compute(OrtKernelContext* context) const {
@@ -59,25 +72,15 @@ void MaxPoolOperator::infer(OrtShapeInferContext* context) const {
     read_integers(ort, context, "kernel_shape", size);
     read_integers(ort, context, "strides", strides);
     read_integers(ort, context, "pads", pads);
-    const Window window{extents(size, 0, rank, 1), extents(strides, 0, rank, 1), extents(pads, 0, rank, 0),
-                        extents(pads, rank, rank, 0)};
-    const Extents out = extents_out(window, extents(shape, 2, rank, 1));
+    const Extents out = extents_out(window_of(name, size, strides, pads), extents(shape, 2, rank, 1));
     std::copy_n(out.end() - rank, rank, shape.begin() + 2);
     infer_output(ort, context, shape);
 }
 
 MaxPoolNode::MaxPoolNode(const MaxPoolOperator& op, const OrtKernelInfo* info) : op_(op), window_{}, rank_(0) {
-    const Dimensions size = integers(op.ort, info, "kernel_shape"), strides = integers(op.ort, info, "strides");
-    const Dimensions pads = integers(op.ort, info, "pads");
+    const Dimensions size = integers(op.ort, info, "kernel_shape");
+    window_ = window_of(op.name, size, integers(op.ort, info, "strides"), integers(op.ort, info, "pads"));
     rank_ = size.size();
-    const auto is_positive = [](std::int64_t each) { return each > 0; };
-    if (rank_ < 1 || rank_ > 3 || strides.size() != rank_ || pads.size() != 2 * rank_ || !are_known(pads) ||
-        !std::all_of(size.begin(), size.end(), is_positive) ||
-        !std::all_of(strides.begin(), strides.end(), is_positive)) {
-        throw std::runtime_error("the window of " + op.name + " is not stated for one to three dimensions");
-    }
-    window_ = {extents(size, 0, rank_, 1), extents(strides, 0, rank_, 1), extents(pads, 0, rank_, 0),
-               extents(pads, rank_, rank_, 0)};
 }
 
 void MaxPoolNode::compute(OrtKernelContext* context) const {

@@ -97,8 +97,9 @@ INTARSIA_API const char* intarsia_error_text(void);
 /* Open an artifact, check it, and load its engines. `options` may be null. On failure `*model` is null. */
 INTARSIA_API intarsia_status intarsia_load(const char* path, const intarsia_options* options, intarsia_model** model);
 
-/* Make an artifact in memory known by a name, before anything is loaded by it. The bytes are not copied and stay as they
- * are until the program ends, aligned to 64. A project that is exported with `system-lib` calls it before main. */
+/* Make an artifact in memory known by a name, before anything is loaded by it. The bytes are not copied: they stay as
+ * they are until the program ends, and are aligned to 64 bytes. A project that is exported with `system-lib` calls this
+ * before main. */
 INTARSIA_API intarsia_status intarsia_link(const char* name, const void* artifact, size_t bytes);
 
 /* As `intarsia_load`, of an artifact that is linked into the program, by its name. */
