@@ -78,38 +78,45 @@ class Way:
     def __init__(self, address: str) -> None:
         self._there = Address.parse(address)
         self._pairs: list[socket.socket] = []
-        self._listener = self._listening(0)
+        self._listen(0)
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        self._is_over = False
 
     def drop(self) -> None:
         """Close all connections, and take none."""
-        _shut(self._listener)
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._taking.join()
+        self._listener.close()
         for each in self._pairs:
             _shut(each)
         self._pairs.clear()
 
     def mend(self) -> None:
         """Take connections again."""
-        self._listener = self._listening(Address.parse(self.address).port)
+        self._listen(Address.parse(self.address).port)
 
     def close(self) -> None:
         """Close it for good."""
         self.drop()
 
-    def _listening(self, port: int) -> socket.socket:
-        listener = socket.create_server(("127.0.0.1", port), reuse_port=False)
-        threading.Thread(target=self._take, args=(listener,), daemon=True).start()
-        return listener
+    def _listen(self, port: int) -> None:
+        self._listener = socket.create_server(("127.0.0.1", port), reuse_port=False)
+        self._taking = threading.Thread(target=self._take, daemon=True)
+        self._taking.start()
 
-    def _take(self, listener: socket.socket) -> None:
+    def _take(self) -> None:
         while True:
             try:
-                here, _ = listener.accept()
+                here, _ = self._listener.accept()
             except OSError:
                 return
-            there = socket.create_connection((self._there.host, self._there.port))
-            self._pairs += [here, there]
+            self._pairs.append(here)
+            try:
+                there = socket.create_connection((self._there.host, self._there.port))
+            except OSError:
+                _shut(here)
+                continue
+            self._pairs.append(there)
             for one, other in ((here, there), (there, here)):
                 threading.Thread(target=_pass_on, args=(one, other), daemon=True).start()
 

@@ -35,7 +35,8 @@ LOOPBACK = Address.parse("127.0.0.1:0")
 
 @contextmanager
 def door(answer: Callable[[socket.socket], object]) -> Iterator[Address]:
-    """Something that takes connections, and does this with each."""
+    """Something that takes connections, does this with each, and closes them all at the end."""
+    taken: list[socket.socket] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def take() -> None:
@@ -44,11 +45,22 @@ def door(answer: Callable[[socket.socket], object]) -> Iterator[Address]:
                     connection, _ = listener.accept()
                 except OSError:
                     return
+                taken.append(connection)
                 answer(connection)
 
-        threading.Thread(target=take, daemon=True).start()
-        yield Address(host="127.0.0.1", port=listener.getsockname()[1])
-        listener.shutdown(socket.SHUT_RDWR)
+        taking = threading.Thread(target=take, daemon=True)
+        taking.start()
+        try:
+            yield Address(host="127.0.0.1", port=listener.getsockname()[1])
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            taking.join()
+            for each in taken:
+                each.close()
+
+
+def silence(connection: socket.socket) -> None:
+    """Leave a connection open and unanswered."""
 
 
 def at(address: Address, timeout: float = 1.0) -> WorkerPlace:
@@ -74,11 +86,8 @@ def test_a_name_that_nobody_knows_is_not_reached() -> None:
 
 
 def test_what_takes_connections_and_is_silent_does_not_answer_in_time() -> None:
-    kept: list[socket.socket] = []
-    with door(kept.append) as address, pytest.raises(WorkerTimeoutError, match="does not answer"):
+    with door(silence) as address, pytest.raises(WorkerTimeoutError, match="does not answer"):
         Worker(at(address))
-    for each in kept:
-        each.close()
 
 
 def test_what_closes_each_connection_takes_no_calls() -> None:
