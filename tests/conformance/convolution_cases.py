@@ -196,6 +196,47 @@ def _few_output_cases() -> Iterator[Case]:
     )
 
 
+def _between_cases() -> Iterator[Case]:
+    """What stands between two convolutions, and is computed in their layout or takes the values out of it."""
+    resize = {"mode": "nearest", "nearest_mode": "floor", "coordinate_transformation_mode": "asymmetric"}
+    between = {
+        "lrn": (node("LRN", "c", "d", size=5, alpha=0.1, beta=0.75, bias=2.0),),
+        "lrn-of-another-power": (node("LRN", "c", "d", size=3, alpha=0.5, beta=0.6, bias=1.0),),
+        "instance-normalisation": (
+            node("InstanceNormalization", "c s t", "n"),
+            node("Relu", "n", "r"),
+            node("Pad", "r edges", "d", mode="reflect"),
+        ),
+        "a-shortcut": (
+            node("InstanceNormalization", "c s t", "n", epsilon=1e-3),
+            node("Add", "n c", "a"),
+            node("Mul", "a a", "d"),
+        ),
+        "repeated-pixels": (node("Resize", "c - twice", "r", **resize), node("Pad", "r edges", "d", mode="edge")),
+        "a-limit": (node("Pad", "c edges value", "p"), node("HardSigmoid", "p", "d")),
+    }
+    for name, nodes in between.items():
+        used = {each for one in nodes for each in one.input}
+        weights: dict[str, np.ndarray | tuple[int, ...]] = {
+            "s": (32,),
+            "t": (32,),
+            "edges": i64(0, 0, 1, 2, 0, 0, 3, 1),
+            "twice": np.array([1, 1, 2, 3], np.float32),
+            "value": scalar(0.5),
+        }
+        yield Case(
+            name=f"conv3x3-around-{name}",
+            nodes=(
+                node("Conv", "x w b", "c", pads=[1, 1, 1, 1]),
+                *nodes,
+                node("Conv", "d v", pads=[1, 1, 1, 1]),
+            ),
+            inputs={"x": f32(2, 32, 13, 18)},
+            weights={each: weights[each] for each in weights if each in used}
+            | {"w": (32, 32, 3, 3), "b": (32,), "v": (32, 32, 3, 3)},
+        )
+
+
 def _branch(name: str) -> onnx.GraphProto:
     """One side of an ``If``: a product with a large weight of its own."""
     weight = np.random.default_rng(len(name)).standard_normal((16, 32)).astype(np.float32)
@@ -208,4 +249,11 @@ def _branch(name: str) -> onnx.GraphProto:
     )
 
 
-CONVOLUTION_CASES = (*_cases(), *_padded_cases(), *_large_cases(), *_volume_cases(), *_few_output_cases())
+CONVOLUTION_CASES = (
+    *_cases(),
+    *_padded_cases(),
+    *_large_cases(),
+    *_volume_cases(),
+    *_few_output_cases(),
+    *_between_cases(),
+)

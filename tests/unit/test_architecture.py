@@ -96,9 +96,11 @@ FOREIGN = {
 REWRITERS = frozenset(
     Path("backends/onnxruntime", name)
     for name in (
-        "blocked_volumes.py",
+        "blocked_nodes.py",
+        "layouts.py",
         "nchwc_boundaries.py",
         "pad_folding.py",
+        "padding.py",
         "saved_model.py",
         "substitution.py",
         "unsigned_weights.py",

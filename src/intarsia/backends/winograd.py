@@ -7,7 +7,7 @@ Runtime's, and so are the rules of refusal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from intarsia.backends.contract import (
     EngineArtifact,
     Executable,
     Gap,
+    KernelChoice,
     NativeRequest,
     NativeStep,
     ProfileRequest,
@@ -28,7 +29,6 @@ from intarsia.backends.contract import (
     reading,
     thread_count,
 )
-from intarsia.backends.contract.node_facts import is_constant
 from intarsia.backends.native import KERNELS as LIBRARY
 from intarsia.backends.native import library, recipe
 from intarsia.backends.onnxruntime import offline_optimisation
@@ -46,7 +46,6 @@ from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
-    from intarsia.backends.onnxruntime.kernels import Kernel
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.json_types import JsonType
@@ -66,7 +65,7 @@ class WinogradBackend(Backend):
     extra = _NAME
     licence = "Apache-2.0; ONNX Runtime: MIT"
     machine_code = (LIBRARY,)
-    reads = reading({_NAME: "threads", "llvm": FAST_MATH})
+    reads = reading({_NAME: "threads kernels", "llvm": FAST_MATH})
     native_unread = OnnxRuntimeBackend.native_unread
     native_lack = None
     traits = OnnxRuntimeBackend.traits
@@ -92,10 +91,21 @@ class WinogradBackend(Backend):
         return self._probe(library.cpu_lack)
 
     def capability(self, graph: Graph, target: Target) -> Capability:
-        """Nothing of a graph without a convolution to replace: there this engine is ONNX Runtime, timed twice."""
+        """Nothing of a graph without a convolution to replace: there this engine is ONNX Runtime, timed twice.
+
+        And nothing at all where the target asks for kernels that are not there.
+        """
+        from intarsia.backends.onnxruntime.kernels import graph_rules
+        from intarsia.backends.onnxruntime.kernels.asked import OPTION, misnamed
         from intarsia.partitioning import Capability
 
-        lack = _lack(graph)
+        block = library.block()
+        lack = graph_rules.lack(graph, block)
+        if lack is None and target[OPTION]:
+            several = graph_rules.kernels(graph, block)
+            lack = misnamed(
+                target, {node: tuple(each.name for each in own if each.name) for node, own in several.items()}
+            )
         if lack is not None:
             return Capability(refusals={node.id: lack for node in graph.nodes})
         return super().capability(graph, target)
@@ -111,10 +121,13 @@ class WinogradBackend(Backend):
 
         A partition of a graph may well have nothing to replace; a whole model must.
         """
+        from intarsia.backends.onnxruntime.kernels.asked import asked
+
         with guard(CompileError, _NAME):
-            plain = serialised(model)
+            plain, kernels = serialised(model), asked(target)
             whole = len(model.nodes) == len(model.graph.nodes)
-            return offline_optimisation.compiled(plain, model, _saving_options(), partial(_replaced, whole))
+            replaced = partial(_replaced, model, kernels, whole)
+            return offline_optimisation.compiled(plain, model, _saving_options(), replaced)
 
     def meta_type(self, meta: Mapping[str, Any]) -> JsonType:
         """What ONNX Runtime saved, and its borders with partitions of others."""
@@ -126,6 +139,19 @@ class WinogradBackend(Backend):
         """A session with the native library that the artifact brings; it is built here if that one does not fit."""
         with guard(LoadError, _NAME):
             return offline_optimisation.loaded(artifact, weights, session_options(_values(target, settings)))
+
+    def kernel_choices(self, graph: Graph, target: Target) -> Mapping[str, tuple[KernelChoice, ...]]:
+        """Ours in tiles of each size, and ONNX Runtime's."""
+        from intarsia.backends.onnxruntime.kernels import graph_rules
+        from intarsia.backends.onnxruntime.kernels.asked import OPTION
+
+        return {} if target[OPTION] else graph_rules.kernels(graph, library.block())
+
+    def with_kernels(self, target: Target, kernels: Mapping[str, str]) -> Target:
+        """By the option ``kernels``."""
+        from intarsia.backends.onnxruntime.kernels.asked import asking
+
+        return asking(target, kernels)
 
     def kernel_times(self, request: ProfileRequest) -> Sequence[Sequence[tuple[str, float]]]:
         """By ONNX Runtime's profiler."""
@@ -156,10 +182,14 @@ class WinogradBackend(Backend):
         import json
         import shutil
 
+        from intarsia.backends.onnxruntime.kernels.asked import asked
+
         folder.mkdir(parents=True, exist_ok=True)
         with guard(CompileError, _NAME):
             plain = serialised(model)
-            content, _ = _replaced(False, offline_optimisation.optimise(plain, model, _saving_options(), folder))
+            content, _ = _replaced(
+                model, asked(target), False, offline_optimisation.optimise(plain, model, _saving_options(), folder)
+            )
             (folder / offline_optimisation.MODEL).write_bytes(content)
             shutil.copyfile(library.built(), folder / _LIBRARY)
         values = {"providers": PROVIDERS, "custom_ops_libraries": [_LIBRARY], **_values(target, settings)}
@@ -183,56 +213,15 @@ def _saving_options() -> Any:
     return session_options(option_values("all", threads=1, spin=Spin.NEVER))
 
 
-def _replaced(must: bool, content: bytes) -> tuple[bytes, dict[str, Any]]:
+def _replaced(model: SubModel, kernels: Mapping[str, str], must: bool, content: bytes) -> tuple[bytes, dict[str, Any]]:
     """The model with ours put in, which fails if nothing was found though something must be."""
-    from intarsia.backends.onnxruntime.substitution import substitute
+    from intarsia.backends.onnxruntime.kernels.graph_rules import ours
+    from intarsia.backends.onnxruntime.substitution import original_of, substitute
 
-    done = substitute(content, library.block())
-    if must and not done.kernels:
-        raise CompileError(_NAME, f"ONNX Runtime's own optimised model computes no {_ours()} in its blocked layout")
+    done = substitute(content, library.block(), original_of(model, kernels))
+    if must and not done.kernels and not kernels:
+        raise CompileError(_NAME, f"ONNX Runtime's own optimised model computes no {ours()} in its blocked layout")
     return done.content, {"kernels": [list(pair) for pair in done.kernels]}
-
-
-def _ours() -> str:
-    """What the kernels compute, in words."""
-    from intarsia.backends.onnxruntime.kernels import KERNELS
-
-    return f"stride-1 convolution {' or '.join(each.filters for each in KERNELS)}"
-
-
-def _lack(graph: Graph) -> str | None:
-    """Why no convolution can be replaced, by what is in the way of the one that comes nearest; ``None`` if one can."""
-    from intarsia.backends.onnxruntime.kernels import KERNELS
-
-    furthest, reason = 0, f"no {_ours()} to replace"
-    for node in graph.nodes:
-        if node.op_type != "Conv" or node.domain not in {"", "ai.onnx"}:
-            continue
-        for kernel in KERNELS:
-            obstacles = tuple(_obstacles(node, graph, kernel))
-            passed = next((place for place, each in enumerate(obstacles) if each is not None), None)
-            if passed is None:
-                return None
-            if passed > furthest:
-                furthest, reason = passed, obstacles[passed] or reason
-    return reason
-
-
-def _obstacles(node: Node, graph: Graph, kernel: Kernel) -> Iterator[str | None]:
-    """For each thing that a kernel needs of a convolution, one after the other, what this one has instead of it."""
-    from intarsia.backends.onnxruntime.kernels import described
-
-    weight = graph.values[node.inputs[1]]
-    convolution = described(weight.shape or (), node.attributes)
-    if convolution is None:
-        yield ""
-        return
-    yield from kernel.obstacles(convolution, library.block())
-    convolutions = f"the stride-1 convolutions {kernel.filters}"
-    is_single = weight.dtype == graph.values[node.inputs[0]].dtype == "float32"
-    yield None if is_single else f"it computes in float32 only, and {convolutions} are {weight.dtype}"
-    has_constants = node.inputs[1] in graph.weights and is_constant(node, graph, 2)
-    yield None if has_constants else f"weights of {convolutions} are computed, and ours need constants"
 
 
 def _values(target: Target, settings: RunSettings) -> dict[str, Any]:

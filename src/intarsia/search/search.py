@@ -23,6 +23,7 @@ from intarsia.search.decision.contenders import finalists
 from intarsia.search.decision.decide import decide
 from intarsia.search.decision.decision import Decision
 from intarsia.search.decision.uncompared import decide_early
+from intarsia.search.kernels.kernel_choice import with_chosen_kernels
 from intarsia.search.precision.accuracy_budget import AccuracyBudget
 from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION
 from intarsia.search.single.pruning import left_out
@@ -84,6 +85,7 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
     if job.problem.settings.is_for_throughput:
         return _searched_under_load(job, measurer, deadline, progress)
     singles = tune_singles(job.problem, measurer, progress, deadline)
+    singles = with_chosen_kernels(job.problem, measurer, singles, progress)
     if job.problem.settings.footprints:
         measurer.time.last_s = _footprints_s(measurer, singles, deadline)
     collage = _collage(job, measurer, singles, deadline, progress)
@@ -105,9 +107,12 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
 
 def _searched_under_load(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
     loads = Loads(job, measurer, progress)
-    engines = loads.engines(
-        lambda problem, insists: tune_singles(problem, measurer, progress, deadline, insists=insists)
-    )
+
+    def tuned(problem: Problem, insists: bool) -> tuple[Single, ...]:
+        singles = tune_singles(problem, measurer, progress, deadline, insists=insists)
+        return with_chosen_kernels(problem, measurer, singles, progress)
+
+    engines = loads.engines(tuned)
     if job.problem.settings.footprints:
         measurer.time.last_s = _footprints_s(measurer, engines.singles, deadline)
     narrow = engines.narrowed(job)

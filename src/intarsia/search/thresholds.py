@@ -63,6 +63,20 @@ class SingleLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class KernelLimits:
+    """Choosing the kernels of an engine layer by layer."""
+
+    effort: Effort = Effort(seconds=0.4, min_runs=5, max_runs=60)
+    """For the whole model with the kernels of a path."""
+    engines_behind: float = 1.5
+    """An engine so many times slower than the best will not be the fastest with other kernels."""
+    least_gain: float = 0.04
+    """A kernel must be faster than the usual one by this share of what a layer takes: profilers tell no finer."""
+    corrections: int = 3
+    """How often the cheapest path is built, measured as a whole and looked for again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CollageLimits:
     """The search for a mix, from coarse regions to fine ones."""
 
@@ -236,6 +250,7 @@ class InnerLimits:
 
 SHARES = Shares()
 SINGLE = SingleLimits()
+KERNELS = KernelLimits()
 COLLAGE = CollageLimits()
 DECISION = DecisionLimits()
 STREAMS = StreamLimits()

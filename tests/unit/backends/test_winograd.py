@@ -110,6 +110,18 @@ def test_groups_of_few_channels_are_left_to_a_direct_convolution() -> None:
     assert "16 to 16 in each of 2 groups, are so few that a direct convolution is as fast" in told
 
 
+def test_kernels_may_be_asked_for_and_what_is_no_kernel_of_a_layer_is_refused() -> None:
+    model = graph(convolution())
+    [layer] = [each.id for each in model.nodes]
+    engine = WinogradBackend()
+    asking = engine.with_kernels(TARGET, {layer: "tile-2"})
+    assert engine.capability(model, asking).refusals == {}
+    [told] = engine.capability(model, engine.with_kernels(TARGET, {layer: "tile-3"})).refusals.values()
+    assert told.endswith("and there are tile-2, tile-4, host")
+    assert [each.name for each in engine.kernel_choices(model, TARGET)[layer]] == ["", "tile-2", "tile-4", "host"]
+    assert engine.kernel_choices(model, asking) == {}
+
+
 def test_what_the_library_lacks_makes_the_engine_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "lack", lambda: Lack(reason="no compiler", fix="apt-get install g++"))
     found = WinogradBackend().probe()

@@ -26,9 +26,10 @@ from intarsia.backends.contract.slots import (
     following,
     is_late,
 )
-from intarsia.backends.contract.traits import Availability, ForkFault, Gap, GapReason, Traits
+from intarsia.backends.contract.traits import EVERY_NODE, Availability, ForkFault, Gap, GapReason, KernelChoice, Traits
 
 __all__ = [
+    "EVERY_NODE",
     "READ_FOR_ALL",
     "Arrays",
     "Availability",
@@ -42,6 +43,7 @@ __all__ = [
     "ForkFault",
     "Gap",
     "GapReason",
+    "KernelChoice",
     "NativeFiles",
     "NativeRequest",
     "NativeStep",

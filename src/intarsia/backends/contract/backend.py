@@ -16,7 +16,7 @@ from intarsia.backends.contract.executable import Executable
 from intarsia.backends.contract.native import NativeRequest, NativeStep
 from intarsia.backends.contract.options import Reads
 from intarsia.backends.contract.slots import Arrays
-from intarsia.backends.contract.traits import Availability, ForkFault, Gap, Traits
+from intarsia.backends.contract.traits import Availability, ForkFault, Gap, KernelChoice, Traits
 from intarsia.errors import LoadError, ModelError
 from intarsia.light_dataclass import dataclass
 
@@ -121,6 +121,17 @@ class Backend(ABC):
     def variants(self, target: Target) -> tuple[Target, ...]:
         """The target with each combination of options that is worth measuring. Options that the user stated stay."""
         return (target,)
+
+    def kernel_choices(self, graph: Graph, target: Target) -> Mapping[str, tuple[KernelChoice, ...]]:
+        """The kernels for each node that it has several for, by the node's id, the usual one first.
+
+        What the user stated stays: none are told for a target that asks for kernels.
+        """
+        return {}
+
+    def with_kernels(self, target: Target, kernels: Mapping[str, str]) -> Target:
+        """The target, asking for these kernels by the ids of nodes; by `EVERY_NODE` for all that have such a one."""
+        return target
 
     def at_defaults(self, target: Target, isa: Collection[str]) -> Target:
         """The target with the options that the engine has on a processor with these features if nobody sets any.

@@ -1,4 +1,4 @@
-"""What an engine says of itself: whether it is here, how it treats buffers, what it cannot do."""
+"""What an engine says of itself: whether it is here, how it treats buffers, its kernels, what it cannot do."""
 
 from __future__ import annotations
 
@@ -104,3 +104,20 @@ class Traits:
     dtypes: frozenset[str] = frozenset({"float32"})
     max_opset: int | None = None
     max_ir: int | None = None
+
+
+EVERY_NODE = "*"
+"""Stands for all nodes of a graph where kernels are asked for by node."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelChoice:
+    """A kernel.
+
+    Attributes:
+        name: What it is called where it is asked for; empty for the usual one, which is what runs unless another is.
+        layout: How the values lie that it reads and writes: between kernels of unlike layouts they are reordered.
+    """
+
+    name: str
+    layout: str

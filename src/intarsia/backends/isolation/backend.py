@@ -20,6 +20,7 @@ from intarsia.backends.contract import (
     EngineArtifact,
     Executable,
     Gap,
+    KernelChoice,
     Places,
     as_port,
     guard,
@@ -117,6 +118,14 @@ class _IsolatedBackend(Backend, Forkable):
     def variants(self, target: Target) -> tuple[Target, ...]:
         """As the engine's own."""
         return self._inner.variants(target)
+
+    def kernel_choices(self, graph: Graph, target: Target) -> Mapping[str, tuple[KernelChoice, ...]]:
+        """As the engine's own."""
+        return self._inner.kernel_choices(graph, target)
+
+    def with_kernels(self, target: Target, kernels: Mapping[str, str]) -> Target:
+        """As the engine's own."""
+        return self._inner.with_kernels(target, kernels)
 
     def masking(self, most: InstructionSet) -> Mapping[str, str]:
         """As the engine's own: its process takes the variables over from this one."""

@@ -35,6 +35,7 @@ from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
+    from intarsia.backends.onnxruntime.substitution import Original
     from intarsia.config.settings import RunSettings
     from intarsia.graph import SubModel
     from intarsia.target import Target
@@ -80,18 +81,23 @@ class OnnxRuntimeEmbedding(Embedding):
         settings: RunSettings,
     ) -> EngineArtifact:
         """The model with a node for each partition, optimised now, so that no blocks are unpacked for partitions."""
+        from intarsia.backends.onnxruntime.kernels.asked import asked
+        from intarsia.backends.onnxruntime.substitution import original_of
         from intarsia.graph.placeholder_ops import punched
 
         with guard(CompileError, _NAME):
             holed = punched(model, partitions)
             plain = serialised(holed)
             # Only this level computes in blocks, and only those convolutions are replaced.
+            kernels = asked(target) if self._replaces else {}
             level = "all" if self._replaces else target["optimization-level"]
             options = session_options(option_values(level, threads=1, spin=Spin.NEVER))
             path = library.built()
             options.register_custom_ops_library(str(path))
             with _called_by_new_kernels(path, _CALLBACK(_unexpected)):
-                artifact = offline_optimisation.compiled(plain, holed, options, partial(self._rewritten, able))
+                artifact = offline_optimisation.compiled(
+                    plain, holed, options, partial(self._rewritten, able, original_of(holed, kernels))
+                )
         counts = [[len(partition.inputs), len(partition.outputs)] for partition in partitions]
         return replace(artifact, meta={**artifact.meta, "partitions": counts})
 
@@ -117,12 +123,12 @@ class OnnxRuntimeEmbedding(Embedding):
                 session = offline_optimisation.loaded(artifact, weights, session_options(values))
         return _Host(session, calls)
 
-    def _rewritten(self, able: Collection[int], content: bytes) -> tuple[bytes, dict[str, Any]]:
+    def _rewritten(self, able: Collection[int], original: Original, content: bytes) -> tuple[bytes, dict[str, Any]]:
         from intarsia.backends.onnxruntime.nchwc_boundaries import hand_over
         from intarsia.backends.onnxruntime.substitution import substitute
 
         done = hand_over(content, library.block(), able)
-        rewritten = substitute(done.content, library.block()).content if self._replaces else done.content
+        rewritten = substitute(done.content, library.block(), original).content if self._replaces else done.content
         return rewritten, {"borders": {str(number): border for number, border in done.borders.items()}}
 
     def share_openmp(self, artifact: EngineArtifact, library: Path, libgomp: Path) -> None:

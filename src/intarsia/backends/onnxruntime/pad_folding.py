@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import onnx
 
+from intarsia.backends.onnxruntime.padding import padding_of
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, reorders
 
-_PADS, _VALUE, _AXES = 1, 2, 3
 _RANK = 4
 
 
@@ -37,26 +36,10 @@ def fold_pads(graph: onnx.GraphProto) -> None:
 
 def _rows(pad: onnx.NodeProto, constants: Mapping[str, onnx.TensorProto]) -> tuple[int, ...] | None:
     """Rows of zeros before and after height and width; ``None`` if it pads anything else, or by something else."""
-    inputs = (*pad.input, "", "", "")
-    held = [_numbers(constants.get(name)) if name else None for name in inputs[:4]]
-    is_known = all(not name or held[at] is not None for at, name in enumerate(inputs[:4]) if at >= _PADS)
-    pads, value, axes = held[_PADS], held[_VALUE], held[_AXES]
-    if attributes_of(pad).get("mode", "constant") != "constant" or not is_known or pads is None:
+    found = padding_of(pad, constants, _RANK)
+    if found is None or found.mode != "constant" or found.value:
         return None
-    along = range(len(pads) // 2) if axes is None else [int(axis) % _RANK for axis in axes]
-    before, after = ([0] * _RANK, [0] * _RANK)
-    for place, axis in enumerate(along):
-        before[axis], after[axis] = int(pads[place]), int(pads[place + len(pads) // 2])
-    is_zero = value is None or not value.any()
-    if not is_zero or min(before + after) < 0 or any(before[:2] + after[:2]):
-        return None
-    return (*before[2:], *after[2:])
-
-
-def _numbers(tensor: onnx.TensorProto | None) -> np.ndarray | None:
-    if tensor is None or tensor.data_location == onnx.TensorProto.EXTERNAL:
-        return None
-    return onnx.numpy_helper.to_array(tensor).reshape(-1)
+    return (*found.before, *found.after)
 
 
 def _readers(graph: onnx.GraphProto, name: str) -> list[onnx.NodeProto]:

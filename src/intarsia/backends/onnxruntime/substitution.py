@@ -1,4 +1,4 @@
-"""Puts our own kernels in the place of ONNX Runtime's blocked convolutions, in a model that ONNX Runtime has optimised.
+"""Puts our own kernels in the place of ONNX Runtime's operators on blocks, in a model that ONNX Runtime has optimised.
 
 It knows how both are written; what they compute is the engine's business and the native library's.
 """
@@ -9,17 +9,23 @@ import math
 import sys
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
 import onnx
 
-from intarsia.backends.onnxruntime.blocked_volumes import block_volumes
-from intarsia.backends.onnxruntime.kernels import Convolution, Kernel, described, kernel_of
+from intarsia.backends.contract import EVERY_NODE
+from intarsia.backends.onnxruntime.kernels import HOST as HOST_KERNEL
+from intarsia.backends.onnxruntime.kernels import Convolution, Kernel, described, kernel_of, tile_of
+from intarsia.backends.onnxruntime.layouts import keep_in_blocks
 from intarsia.backends.onnxruntime.pad_folding import fold_pads
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, parsed
+from intarsia.graph.engine_names import engine_names, node_of
 from intarsia.graph.export import serialise
 from intarsia.graph.placeholder_ops import DOMAIN
+
+if TYPE_CHECKING:
+    from intarsia.graph import SubModel
 
 HOST = (BLOCKED, "Conv")
 """Domain and type of the convolution that is replaced in two dimensions."""
@@ -36,15 +42,49 @@ class Substituted:
 
     Attributes:
         content: The model.
-        kernels: For each convolution that is ours now its name, and the operator that computes it.
+        kernels: For each node that is ours now its name or that of its value, and the operator that computes it.
     """
 
     content: bytes
     kernels: tuple[tuple[str, str], ...]
 
 
-def substitute(content: bytes, block: int) -> Substituted:
-    """Replace every convolution that a kernel of ours computes in a model as ONNX Runtime saves its optimised graph.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Original:
+    """What is known of the model that ONNX Runtime was given.
+
+    Attributes:
+        shapes: Of its values, where all sizes are known.
+        nodes: The ids of its nodes by the names that ONNX Runtime may give to what it makes of them.
+        kernels: By the id of a node the kernel that is asked for; by `EVERY_NODE` that for the others.
+    """
+
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    kernels: Mapping[str, str] = field(default_factory=dict)
+
+    def way(self, name: str) -> str:
+        """The kernel for what has such a name in the optimised model; empty for the usual one."""
+        return self.kernels.get(node_of(name, self.nodes) or "", self.kernels.get(EVERY_NODE, ""))
+
+
+UNKNOWN: Final = Original()
+
+
+def original_of(model: SubModel, kernels: Mapping[str, str]) -> Original:
+    """What is known of a model, with the kernels that are asked for by the ids of its nodes."""
+    shapes = {name: value.shape for name, value in model.graph.values.items()}
+    known = {name: shape for name, shape in shapes.items() if shape and all(isinstance(size, int) for size in shape)}
+    return Original(shapes=known, nodes=engine_names(model.nodes) if kernels else {}, kernels=kernels)
+
+
+def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Substituted:
+    """Replace what kernels of ours compute in a model as ONNX Runtime saves its optimised graph.
+
+    Args:
+        content: The model.
+        block: Channels of a block.
+        original: What it was made of.
 
     Raises:
         ModelError: The file is not ONNX.
@@ -55,12 +95,14 @@ def substitute(content: bytes, block: int) -> Substituted:
     used = _used_channels(model.graph)
     ours = []
     for node in model.graph.node:
-        found = _replacement(node, constants, used, block)
+        way = original.way(_layer(node))
+        found = None if way == HOST_KERNEL else _replacement(node, constants, used, block)
         if found is not None:
-            _replace(node, found, model.graph)
+            _replace(node, found, model.graph, tile_of(way) if way in found.kernel.ways else 0)
             ours.append((_layer(node), found.kernel.operator))
-    block_volumes(model.graph, block)
-    if ours:
+    plain = {node.output[0] for node in model.graph.node if original.way(_layer(node)) == HOST_KERNEL}
+    ours += keep_in_blocks(model.graph, block, original.shapes, plain)
+    if ours and all(each.domain != DOMAIN for each in model.opset_import):
         model.opset_import.add(domain=DOMAIN, version=1)
     return Substituted(content=serialise(model), kernels=tuple(ours))
 
@@ -120,11 +162,12 @@ def _limits(attributes: Mapping[str, Any]) -> tuple[float, float] | None:
             return None
 
 
-def _replace(node: onnx.NodeProto, found: _Replacement, graph: onnx.GraphProto) -> None:
+def _replace(node: onnx.NodeProto, found: _Replacement, graph: onnx.GraphProto, tile: int) -> None:
     convolution = found.convolution
     node.domain, node.op_type = DOMAIN, found.kernel.operator
     del node.attribute[:]
     stated = {"low": found.low, "high": found.high, "pads": convolution.pads, "group": convolution.groups}
+    stated |= {"tile": tile} if tile else {}
     node.attribute.extend(onnx.helper.make_attribute(name, value) for name, value in stated.items())
     if _has(node, _SUM) and not _has(node, _BIAS):
         # ONNX Runtime's shape inference for custom operators reads the type of every input up to the last one.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from intarsia.errors import SpecError
 from intarsia.registered import Registered, found, named
-from intarsia.spec import ExecutedPath, Int, ListOf, Option, Registry, list_of_specs, schema
+from intarsia.spec import ExecutedPath, Int, ListOf, Option, Registry, Str, list_of_specs, schema
 from intarsia.spec.schema import flag, text, whole
 from intarsia.target.device_index import DEVICE_INDEX
 from intarsia.target.kinds.accelerators import ACCELERATORS
@@ -42,6 +42,11 @@ _NCNN = (
     flag("packing", "channels interleaved to the vector width", default=True),
     flag("fp16", "store and compute in float16", default=False),
 )
+_KERNELS = Option(
+    name="kernels",
+    type=ListOf(Str()),
+    meaning="layers for which another kernel is taken than the usual one, as NODE=KERNEL, such as conv1=host; * is any",
+)
 _TVM = (whole("opt-level", "effort of its passes", 3), text("tuning-records", "file of schedules found earlier"))
 
 ENGINES = (
@@ -49,7 +54,7 @@ ENGINES = (
     engine_kind("openvino", "OpenVINO", chosen("openvino"), serves=("llvm", "opencl")),
     engine_kind("mnn", "MNN", chosen("mnn"), serves=("llvm", "cuda", "opencl", "vulkan", "metal")),
     engine_kind("ncnn", "ncnn", _NCNN, serves=("llvm", "vulkan"), runs_on=("cpu", "vulkan")),
-    engine_kind("winograd", "ONNX Runtime with our own Winograd convolution inside it", serves=("llvm",)),
+    engine_kind("winograd", "ONNX Runtime with kernels of our own inside it", (_KERNELS,), serves=("llvm",)),
     engine_kind("iree", "IREE", chosen("iree"), serves=("llvm", "cuda", "rocm", "vulkan", "metal", "webgpu")),
     engine_kind(
         "tvm",

@@ -1,7 +1,10 @@
 // Runs one kernel on what comes in, so that a test can compare what goes out:
-// kernel_probe NAME GROUPS C K TAPS[3] BEFORE[3] AFTER[3] N IN[3] HAS_BIAS HAS_SUM IN_PLACE LOW HIGH
+// kernel_probe NAME GROUPS C K TAPS[3] BEFORE[3] AFTER[3] TILE N IN[3] HAS_BIAS HAS_SUM IN_PLACE LOW HIGH
 // reads weights, bias, x and sum as floats and writes y. Each lies in memory of exactly its size.
 // kernel_probe reorder PLANES SIZES[3] reads x and writes it in blocks, and then out of them again.
+// kernel_probe pad PLANES SIZES[3] EDGE VALUE BEFORE[3] AFTER[3] reads x in blocks and writes it padded.
+// kernel_probe lrn N BLOCKS PIXELS SIZE ALPHA BETA BIAS, and
+// kernel_probe instance N BLOCKS PIXELS EPSILON LOW HIGH, which also reads scale and bias: x in blocks, normalised.
 // kernel_probe pool PLANES SIZES[3] WINDOW[3] STRIDES[3] BEFORE[3] AFTER[3] reads x in blocks and writes what is left.
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +14,8 @@
 
 #include "kernels/blocks.h"
 #include "kernels/kernels.h"
+#include "kernels/normalisation.h"
+#include "kernels/padding.h"
 #include "kernels/vector.h"
 
 namespace {
@@ -47,6 +52,7 @@ int main(int, char** argv) {
         for (std::size_t& each : read) each = number();
         return read;
     };
+    const auto real = [&] { return std::strtof(*next++, nullptr); };
     const auto write = [](const Numbers& numbers) { std::fwrite(numbers.data(), sizeof(float), numbers.size(), stdout); };
     const intarsia::Threads threads{parallel_for, nullptr};
     if (std::strcmp(name, "reorder") == 0) {
@@ -70,6 +76,35 @@ int main(int, char** argv) {
         write(y);
         return 0;
     }
+    if (std::strcmp(name, "pad") == 0) {
+        const std::size_t planes = number();
+        const Extents sizes = extents();
+        intarsia::Padding padding{static_cast<intarsia::Edge>(number()), real(), extents(), extents()};
+        if (!intarsia::fits(padding, sizes)) return 1;
+        Extents wide = sizes;
+        for (std::size_t axis = 0; axis < wide.size(); ++axis) wide[axis] += padding.before[axis] + padding.after[axis];
+        const Numbers x = read(planes * product(sizes) * intarsia::kBlock);
+        Numbers y(planes * product(wide) * intarsia::kBlock);
+        intarsia::pad(padding, x.data(), y.data(), planes, sizes, threads);
+        write(y);
+        return 0;
+    }
+    if (std::strcmp(name, "lrn") == 0 || std::strcmp(name, "instance") == 0) {
+        const std::size_t images = number(), blocks = number(), pixels = number(), channels = blocks * intarsia::kBlock;
+        const bool is_local = std::strcmp(name, "lrn") == 0;
+        const std::size_t size = is_local ? number() : 0;
+        const float one = real(), two = real(), three = real();
+        const Numbers x = read(images * channels * pixels);
+        const Numbers scale = read(is_local ? 0 : channels), bias = read(is_local ? 0 : channels);
+        Numbers y(x.size());
+        if (is_local)
+            intarsia::local_response({size, one, two, three}, x.data(), y.data(), images, blocks, pixels, threads);
+        else
+            intarsia::instance_normalisation({scale.data(), bias.data(), one, two, three}, x.data(), y.data(), images,
+                                             blocks, pixels, threads);
+        write(y);
+        return 0;
+    }
     intarsia::Filter filter{};
     filter.groups = number();
     filter.channels_in = number();
@@ -77,6 +112,7 @@ int main(int, char** argv) {
     filter.taps = extents();
     filter.before = extents();
     filter.after = extents();
+    filter.tile = number();
     intarsia::Call call{};
     call.batch = number();
     call.in = extents();

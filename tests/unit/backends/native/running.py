@@ -30,6 +30,7 @@ class Convolution:
     Attributes:
         blocks: Of input and of output channels, in one group.
         used: How many output channels have weights; ``None`` for all.
+        tile: Results that are computed together; 0 where the kernel chooses.
     """
 
     kernel: str
@@ -39,6 +40,7 @@ class Convolution:
     groups: int = 1
     before: Triple = (0, 0, 0)
     after: Triple = (0, 0, 0)
+    tile: int = 0
     batch: int = 1
     size: Triple
     has_bias: bool = True
@@ -111,8 +113,53 @@ def pooled(program: Path, block: int, window: tuple[Triple, ...], sizes: Triple,
     return np.frombuffer(told, np.float32).reshape(want.shape), want
 
 
+def padded(
+    program: Path, block: int, mode: str, value: float, edges: tuple[Triple, Triple], sizes: Triple
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the library's padding makes of two blocks, and numpy's."""
+    x = np.random.default_rng(0).standard_normal((2, *sizes, block)).astype(np.float32)
+    how = {"constant": {"constant_values": value}}.get(mode, {})
+    want = np.pad(x, ((0, 0), *zip(*edges, strict=True), (0, 0)), mode=mode, **how)  # type: ignore[call-overload]
+    number = ("constant", "reflect", "edge").index(mode)
+    told = _told(program, ("pad", 2, *sizes, number, value, *edges[0], *edges[1]), x.tobytes())
+    return np.frombuffer(told, np.float32).reshape(want.shape), want
+
+
+def local_response(
+    program: Path, block: int, counts: Triple, window: tuple[int, float, float, float], seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the library's LRN makes of images, blocks and pixels, and the reference; the window is as ONNX has it."""
+    images, blocks, pixels = counts
+    size, alpha, beta, bias = window
+    x = np.random.default_rng(seed).standard_normal((images, blocks * block, pixels)).astype(np.float32)
+    edges = ((0, 0), ((size - 1) // 2, size // 2), (0, 0))
+    squares = np.lib.stride_tricks.sliding_window_view(np.pad(x.astype(np.float64) ** 2, edges), size, axis=1)
+    want = x / (bias + alpha / size * squares.sum(axis=-1)) ** beta
+    told = _told(program, ("lrn", *counts, *window), _blocked(x, block).tobytes())
+    return _plain(np.frombuffer(told, np.float32), x.shape, block), want
+
+
+def normalised(
+    program: Path, block: int, counts: Triple, mean: float, limits: tuple[float, float], seed: int
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """What the library's instance normalisation makes of numbers around a mean, the reference, and the largest factor
+    by which it spreads them.
+    """
+    images, blocks, pixels = counts
+    draw = np.random.default_rng(seed)
+    x = (draw.standard_normal((images, blocks * block, pixels)) + mean).astype(np.float32)
+    scale, bias = (draw.standard_normal(blocks * block).astype(np.float32) for _ in range(2))
+    exact = x.astype(np.float64)
+    apart = exact - exact.mean(axis=2, keepdims=True)
+    factor = scale[:, None] / np.sqrt(exact.var(axis=2, keepdims=True) + 1e-5)
+    want = np.clip(apart * factor + bias[:, None], *limits)
+    content = b"".join(each.tobytes() for each in (_blocked(x, block), scale, bias))
+    told = _told(program, ("instance", *counts, 1e-5, *limits), content)
+    return _plain(np.frombuffer(told, np.float32), x.shape, block), want, float(np.abs(factor).max())
+
+
 def _run(program: Path, asked: Convolution, channels: tuple[int, int], read: tuple[np.ndarray, ...]) -> bytes:
-    sizes = (*asked.taps, *asked.before, *asked.after, asked.batch, *asked.size)
+    sizes = (*asked.taps, *asked.before, *asked.after, asked.tile, asked.batch, *asked.size)
     flags = (int(asked.has_bias), int(asked.has_sum), int(asked.in_place))
     words = (asked.kernel, asked.groups, *channels, *sizes, *flags, asked.low, asked.high)
     return _told(program, words, b"".join(np.ascontiguousarray(each).tobytes() for each in read))

@@ -54,6 +54,9 @@ ASKED: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 """What sets each kernel apart."""
 
 
+TILES = {kernel.operator: kernel.tiles for kernel in KERNELS}
+
+
 @st.composite
 def convolutions(draw: st.DrawFn, operator: str) -> Convolution:
     asked = {"groups": draw(st.integers(1, 3)), **draw(ASKED[operator])}
@@ -69,6 +72,7 @@ def convolutions(draw: st.DrawFn, operator: str) -> Convolution:
         blocks=(draw(st.integers(1, 3)), draw(st.integers(1, 3))),
         before=before,
         after=after,
+        tile=draw(st.sampled_from([0, *TILES[operator]])),
         batch=draw(st.integers(1, 2)),
         size=size,
         has_bias=draw(st.booleans()),
@@ -127,3 +131,49 @@ def test_pooling_takes_the_largest_of_each_window(
     sizes = data.draw(st.tuples(*(st.integers(each, each + 6) for each in size)))
     got, want = running.pooled(*probe, (size, strides, before, after), sizes, seed)
     assert np.array_equal(got, want)
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=st.data(), sizes=st.tuples(*[st.integers(1, 6)] * 3))
+@pytest.mark.parametrize("mode", ["constant", "reflect", "edge"])
+def test_padding_adds_what_numpy_adds(probe: tuple[Path, int], mode: str, data: st.DataObject, sizes: Triple) -> None:
+    edges = st.tuples(*(st.integers(0, each - 1 if mode == "reflect" else 4) for each in sizes))
+    got, want = running.padded(
+        *probe, mode, data.draw(st.sampled_from([0.0, -1.5])), data.draw(st.tuples(edges, edges)), sizes
+    )
+    assert np.array_equal(got, want)
+
+
+COUNTS = st.tuples(st.integers(1, 2), st.integers(1, 4), st.integers(1, 600))
+"""Images, blocks of channels, and pixels: more than a thread takes at a time."""
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    counts=COUNTS,
+    size=st.integers(1, 9),
+    alpha=st.sampled_from([1e-4, 0.5]),
+    beta=st.sampled_from([0.75, 0.5, 1.3]),
+    bias=st.sampled_from([1.0, 2.0]),
+    seed=st.integers(0, 99),
+)
+def test_channels_are_divided_by_the_squares_of_their_neighbours(
+    probe: tuple[Path, int], counts: Triple, size: int, alpha: float, beta: float, bias: float, seed: int
+) -> None:
+    got, want = running.local_response(*probe, counts, (size, alpha, beta, bias), seed)
+    np.testing.assert_allclose(got, want, rtol=2e-6, atol=1e-6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    counts=COUNTS,
+    mean=st.sampled_from([0.0, -30.0, 1000.0]),
+    limits=st.sampled_from([(-inf, inf), (0.0, inf)]),
+    seed=st.integers(0, 99),
+)
+def test_each_channel_is_normalised_over_its_image(
+    probe: tuple[Path, int], counts: Triple, mean: float, limits: tuple[float, float], seed: int
+) -> None:
+    got, want, factor = running.normalised(*probe, counts, mean, limits, seed)
+    # The mean is rounded to 24 bits, as the numbers are; the factor makes more of what that leaves.
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 + 2e-7 * abs(mean) * factor)

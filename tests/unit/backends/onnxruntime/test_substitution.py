@@ -9,10 +9,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from intarsia.backends.onnxruntime.saved_model import attributes_of
-from intarsia.backends.onnxruntime.substitution import HOST, substitute
+from intarsia.backends.onnxruntime.saved_model import attributes_of, parsed
+from intarsia.backends.onnxruntime.substitution import HOST, Original, original_of, substitute
 from intarsia.errors import ModelError
+from intarsia.graph import extract, load_model
 from intarsia.graph.placeholder_ops import DOMAIN
+from tests.conformance.cases import Case, f32, node
 from tests.unit.graph.models import info, model
 
 BLOCK = 8
@@ -22,10 +24,10 @@ PLAIN: Mapping[str, Any] = {"pads": [1, 1, 1, 1], "strides": [1, 1], "kernel_sha
 def blocked(inputs: str = "x w b", weights: Sequence[int] = (16, 8, 3, 3), **attributes: Any) -> onnx.ModelProto:
     """A model of one convolution in ONNX Runtime's layout, with a sum input ``s`` that is no constant."""
     given = {name: value for name, value in {**PLAIN, **attributes}.items() if value is not None}
-    node = helper.make_node(HOST[1], [n.replace("-", "") for n in inputs.split()], ["y"], domain=HOST[0], **given)
+    one = helper.make_node(HOST[1], [n.replace("-", "") for n in inputs.split()], ["y"], domain=HOST[0], **given)
     constants = {"w": np.ones(weights, np.float32), "b": np.ones(weights[0], np.float32)}
     feeds = [info("x", (1, weights[1], 28, 28)), info("s", (1, weights[0], 28, 28))]
-    return model([node], feeds, [info("y", None)], constants, domains={HOST[0]: 1})
+    return model([one], feeds, [info("y", None)], constants, domains={HOST[0]: 1})
 
 
 def replaced(proto: onnx.ModelProto) -> onnx.ModelProto | None:
@@ -143,6 +145,41 @@ def test_a_block_of_which_only_few_channels_are_unpacked_is_left_to_the_kernel_f
     assert substitute(proto.SerializeToString(), BLOCK).kernels == (("blocks", "FewOutputs"),)
     proto.graph.node.append(helper.make_node("Relu", ["blocks"], ["other"]))
     assert substitute(proto.SerializeToString(), BLOCK).kernels == (("blocks", "Winograd3x3"),)
+
+
+@pytest.mark.parametrize(
+    ("kernels", "ours", "tile"),
+    [
+        ({}, "Winograd3x3", None),
+        ({"stem": "host"}, None, None),
+        ({"*": "host"}, None, None),
+        ({"stem": "tile-4"}, "Winograd3x3", 4),
+        ({"*": "host", "stem": "tile-2"}, "Winograd3x3", 2),
+        ({"other": "host"}, "Winograd3x3", None),
+    ],
+)
+def test_a_layer_has_the_kernel_that_was_asked_for(
+    kernels: Mapping[str, str], ours: str | None, tile: int | None
+) -> None:
+    proto = blocked()
+    proto.graph.node[0].name = "stem_nchwc"
+    original = Original(nodes={"stem": "stem", "other": "other"}, kernels=kernels)
+    done = substitute(proto.SerializeToString(), BLOCK, original)
+    assert dict(done.kernels).get("stem") == ours
+    [one] = parsed(done.content).graph.node
+    assert attributes_of(one).get("tile") == tile
+
+
+def test_sizes_of_a_model_are_known_and_the_names_that_its_nodes_may_get() -> None:
+    case = Case(name="one", nodes=(node("Relu", "x", "a"), node("Relu", "a")), inputs={"x": f32(1, 2, 3)}, weights={})
+    graph = load_model(case.model())
+    ids = [each.id for each in graph.nodes]
+    partition = extract(graph, ids)
+    told = original_of(partition, {ids[0]: "host"})
+    assert told.shapes["a"] == (1, 2, 3)
+    assert told.way("a_nchwc") == "host"
+    assert told.way(graph.outputs[0]) == ""
+    assert original_of(partition, {}).nodes == {}
 
 
 def test_bytes_that_are_no_model_are_refused() -> None:

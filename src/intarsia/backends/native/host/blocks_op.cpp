@@ -5,32 +5,6 @@
 namespace intarsia {
 namespace {
 
-struct Blocked {
-    const OrtValue* value;
-    Dimensions shape;
-    std::size_t planes, rank;  // N * C / B, and how many sizes there are
-};
-
-Blocked blocked_input(const ort::Functions& ort, const std::string& name, const OrtKernelContext* context) {
-    Blocked found{};
-    check(ort, ort.input(context, 0, &found.value));
-    found.shape = dimensions_of(ort, found.value);
-    if (found.shape.size() < 3 || found.shape.size() > 5 || found.shape[1] % static_cast<std::int64_t>(kBlock) != 0) {
-        throw std::runtime_error(name + " was given a shape that does not fit blocks of " + std::to_string(kBlock));
-    }
-    found.planes = static_cast<std::size_t>(found.shape[0] * found.shape[1]) / kBlock;
-    found.rank = found.shape.size() - 2;
-    return found;
-}
-
-Dimensions integers(const ort::Functions& ort, const OrtKernelInfo* info, const char* name) {
-    std::size_t count = 0;
-    check(ort, ort.integers(info, name, nullptr, &count));
-    Dimensions numbers(count);
-    check(ort, ort.integers(info, name, numbers.data(), &count));
-    return numbers;
-}
-
 // Throws where these are not the attributes of a window over one to three dimensions.
 Window window_of(const std::string& name, const Dimensions& size, const Dimensions& strides, const Dimensions& pads) {
     const std::size_t rank = size.size();
@@ -44,22 +18,23 @@ Window window_of(const std::string& name, const Dimensions& size, const Dimensio
             extents(pads, rank, rank, 0)};
 }
 
+// Adds the rows before and behind to the sizes of a shape.
+void widen(Dimensions& shape, const Dimensions& pads) {
+    const std::size_t rank = pads.size() / 2;
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+        shape[axis + 2] += pads[axis] + pads[axis + rank];
+    }
+}
+
+constexpr auto kLastEdge = static_cast<std::int64_t>(Edge::kNearest);
+
 }  // namespace
 
 void ReorderNode::compute(OrtKernelContext* context) const {
     const Blocked x = blocked_input(op_.ort, op_.name, context);
-    OrtValue* y = nullptr;
-    check(op_.ort, op_.ort.output(context, 0, x.shape.data(), x.shape.size(), &y));
+    float* y = blocked_output(op_.ort, context, x.shape);
     SessionPool pool{op_.ort, context};
-    op_.reorder(data_of(op_.ort, x.value), data_of(op_.ort, y), x.planes, product(extents(x.shape, 2, x.rank, 1)),
-                pool.threads());
-}
-
-void ReorderOperator::infer(OrtShapeInferContext* context) const {
-    const Dimensions shape = inferred_dimensions(ort, context, 0);
-    if (are_known(shape)) {
-        infer_output(ort, context, shape);
-    }
+    op_.reorder(data_of(op_.ort, x.value), y, x.planes, x.pixels(), pool.threads());
 }
 
 void MaxPoolOperator::infer(OrtShapeInferContext* context) const {
@@ -88,13 +63,46 @@ void MaxPoolNode::compute(OrtKernelContext* context) const {
     if (x.rank != rank_) {
         throw std::runtime_error(op_.name + " was given a shape with another number of dimensions than its window");
     }
-    const Extents in = extents(x.shape, 2, rank_, 1), out = extents_out(window_, in);
-    Dimensions shape = std::move(x.shape);  // a copy would ask for a newer C++ library than the wheel is built for
-    std::copy_n(out.end() - rank_, rank_, shape.begin() + 2);
-    OrtValue* y = nullptr;
-    check(op_.ort, op_.ort.output(context, 0, shape.data(), shape.size(), &y));
+    const Extents in = x.sizes(), out = extents_out(window_, in);
+    std::copy_n(out.end() - rank_, rank_, x.shape.begin() + 2);
+    float* y = blocked_output(op_.ort, context, x.shape);
     SessionPool pool{op_.ort, context};
-    max_pool(window_, data_of(op_.ort, x.value), data_of(op_.ort, y), x.planes, in, pool.threads());
+    max_pool(window_, data_of(op_.ort, x.value), y, x.planes, in, pool.threads());
+}
+
+void PadOperator::infer(OrtShapeInferContext* context) const {
+    Dimensions shape = inferred_dimensions(ort, context, 0);
+    if (!are_known(shape) || shape.size() < 3 || shape.size() > 5) {
+        return;
+    }
+    Dimensions pads(2 * (shape.size() - 2));
+    read_integers(ort, context, "pads", pads);
+    widen(shape, pads);
+    infer_output(ort, context, shape);
+}
+
+PadNode::PadNode(const PadOperator& op, const OrtKernelInfo* info)
+    : op_(op), padding_{}, pads_(integers(op.ort, info, "pads")) {
+    const std::size_t rank = pads_.size() / 2;
+    std::int64_t edge = 0;
+    check(op.ort, op.ort.integer(info, "edge", &edge));
+    if (rank < 1 || rank > 3 || pads_.size() % 2 != 0 || !are_known(pads_) || edge < 0 || edge > kLastEdge) {
+        throw std::runtime_error("the padding of " + op.name + " is not stated for one to three dimensions");
+    }
+    padding_ = {static_cast<Edge>(edge), attribute(op.ort, info, "value"), extents(pads_, 0, rank, 0),
+                extents(pads_, rank, rank, 0)};
+}
+
+void PadNode::compute(OrtKernelContext* context) const {
+    Blocked x = blocked_input(op_.ort, op_.name, context);
+    const Extents in = x.sizes();
+    if (2 * x.rank != pads_.size() || !fits(padding_, in)) {
+        throw std::runtime_error(op_.name + " was given a shape that does not fit its padding");
+    }
+    widen(x.shape, pads_);
+    float* y = blocked_output(op_.ort, context, x.shape);
+    SessionPool pool{op_.ort, context};
+    pad(padding_, data_of(op_.ort, x.value), y, x.planes, in, pool.threads());
 }
 
 }  // namespace intarsia

@@ -1,22 +1,21 @@
-// The operators `ToBlocks`, `FromBlocks` and `BlockedMaxPool`, for values [N, C, sizes] with whole blocks of channels.
+// The operators `ToBlocks`, `FromBlocks`, `BlockedMaxPool` and `BlockedPad`.
 #pragma once
 
+#include "blocked.h"
 #include "kernels/blocks.h"
-#include "operator.h"
+#include "kernels/padding.h"
 
 namespace intarsia {
 
 class ReorderNode;
 
 // Changes the order of the contents, and not the shape.
-struct ReorderOperator : Operator<ReorderOperator, ReorderNode> {
+struct ReorderOperator : SameShapeOperator<ReorderOperator, ReorderNode> {
     static constexpr std::size_t kInputs = 1, kRequiredInputs = 1;
     using Reorder = decltype(&to_blocks);
 
     ReorderOperator(const ort::Functions& functions, const char* name, Reorder reorder)
-        : Operator(functions, name), reorder(reorder) {}
-
-    void infer(OrtShapeInferContext* context) const;
+        : SameShapeOperator(functions, name), reorder(reorder) {}
 
     const Reorder reorder;
 };
@@ -56,6 +55,31 @@ class MaxPoolNode {
     const MaxPoolOperator& op_;
     Window window_;
     std::size_t rank_;
+};
+
+class PadNode;
+
+// Attributes: `pads` of the sizes, those before and then those behind; `edge`, the number of an `Edge`; and `value`.
+struct PadOperator : Operator<PadOperator, PadNode> {
+    static constexpr std::size_t kInputs = 1, kRequiredInputs = 1;
+
+    explicit PadOperator(const ort::Functions& functions) : Operator(functions, "BlockedPad") {}
+
+    void infer(OrtShapeInferContext* context) const;
+};
+
+class PadNode {
+  public:
+    PadNode(const PadOperator& op, const OrtKernelInfo* info);
+
+    void compute(OrtKernelContext* context) const;
+
+    const PadOperator& op() const { return op_; }
+
+  private:
+    const PadOperator& op_;
+    Padding padding_;
+    Dimensions pads_;
 };
 
 }  // namespace intarsia

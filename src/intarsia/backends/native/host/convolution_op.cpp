@@ -1,5 +1,7 @@
 #include "convolution_op.h"
 
+#include "blocked.h"
+
 #include "kernels/vector.h"
 
 namespace intarsia {
@@ -16,10 +18,9 @@ const OrtValue* constant(const Functions& ort, const OrtKernelInfo* info, Input 
     return is_constant != 0 ? value : nullptr;
 }
 
-float attribute(const Functions& ort, const OrtKernelInfo* info, const char* name) {
-    float value = 0;
-    check(ort, ort.attribute(info, name, &value));
-    return value;
+std::int64_t integer_or(const Functions& ort, const OrtKernelInfo* info, const char* name, std::int64_t missing) {
+    std::int64_t value = 0;
+    return is_stated(ort, ort.integer(info, name, &value)) ? value : missing;
 }
 
 Filter filter_of(const ConvolutionOperator& op, const OrtKernelInfo* info) {
@@ -28,10 +29,7 @@ Filter filter_of(const ConvolutionOperator& op, const OrtKernelInfo* info) {
     if (weights == nullptr) {
         throw std::runtime_error("the weights of " + op.name + " are not constant");
     }
-    std::int64_t groups = 1;
-    if (!is_stated(ort, ort.integer(info, "group", &groups))) {
-        groups = 1;
-    }
+    const std::int64_t groups = integer_or(ort, info, "group", 1), tile = integer_or(ort, info, "tile", 0);
     const std::size_t rank = op.kernel.rank;
     Dimensions pads(2 * rank, 1);
     std::size_t count = 0;
@@ -46,8 +44,8 @@ Filter filter_of(const ConvolutionOperator& op, const OrtKernelInfo* info) {
         return own > 0 && (taken == 0 || own == taken);
     });
     constexpr auto block = static_cast<std::int64_t>(kBlock);
-    if (!has_pads || !has_taps || groups < 1 || shape[0] % (block * groups) != 0 || shape[1] % block != 0) {
-        throw std::runtime_error("the weights, groups or pads of " + op.name + " do not fit blocks of " +
+    if (!has_pads || !has_taps || groups < 1 || tile < 0 || shape[0] % (block * groups) != 0 || shape[1] % block != 0) {
+        throw std::runtime_error("the weights, groups, pads or tile of " + op.name + " do not fit blocks of " +
                                  std::to_string(block));
     }
     const OrtValue* bias = constant(ort, info, kBias);
@@ -57,7 +55,8 @@ Filter filter_of(const ConvolutionOperator& op, const OrtKernelInfo* info) {
             bias == nullptr ? nullptr : data_of(ort, bias),
             taps,
             extents(pads, 0, rank, 0),
-            extents(pads, rank, rank, 0)};
+            extents(pads, rank, rank, 0),
+            static_cast<std::size_t>(tile)};
 }
 
 }  // namespace

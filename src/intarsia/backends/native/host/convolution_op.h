@@ -2,7 +2,8 @@
 //
 // Inputs: X [N, C, sizes], weights [K, C / group, taps] (constant), bias [K] (constant, optional), sum [N, K, sizes]
 // (optional). Attributes: `pads`, rows of zeros in front along each dimension and then behind (1 where it is left out);
-// `group` (1); `low` and `high`, between which results are clamped. Shapes are the plain ones; contents are blocked.
+// `group` (1); `tile`, of results that a kernel computes together (0: it chooses); `low` and `high`, between which
+// results are clamped. Shapes are the plain ones; contents are blocked.
 #pragma once
 
 #include "kernels/kernels.h"

@@ -4,6 +4,7 @@
 
 #include "blocks_op.h"
 #include "convolution_op.h"
+#include "normalisation_op.h"
 #include "partition_op.h"
 
 namespace {
@@ -25,6 +26,9 @@ OrtCustomOpDomain* domain(const Functions& ort) {
     static const ReorderOperator to_blocks(ort, "ToBlocks", intarsia::to_blocks);
     static const ReorderOperator from_blocks(ort, "FromBlocks", intarsia::from_blocks);
     static const intarsia::MaxPoolOperator max_pool(ort);
+    static const intarsia::PadOperator pad(ort);
+    static const intarsia::LocalResponseOperator local_response(ort);
+    static const intarsia::InstanceNormalisationOperator instance_normalisation(ort);
     static const intarsia::PartitionOperator partition(ort);
     static OrtCustomOpDomain* const made = [&] {
         OrtCustomOpDomain* fresh = nullptr;
@@ -32,7 +36,8 @@ OrtCustomOpDomain* domain(const Functions& ort) {
         for (const auto& each : convolutions) {
             check(ort, ort.add_to_domain(fresh, each.get()));
         }
-        const OrtCustomOp* others[] = {&to_blocks, &from_blocks, &max_pool, &partition};
+        const OrtCustomOp* others[] = {&to_blocks,      &from_blocks,            &max_pool, &pad,
+                                        &local_response, &instance_normalisation, &partition};
         for (const OrtCustomOp* each : others) {
             check(ort, ort.add_to_domain(fresh, each));
         }

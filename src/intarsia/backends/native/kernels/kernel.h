@@ -34,6 +34,7 @@ struct Filter {
     std::size_t groups, channels_in, channels_out;  // channels of all groups together
     const float* bias;                              // [K] or null; copied
     Extents taps, before, after;                    // rows of zeros in front of the image and behind it
+    std::size_t tile;                               // of results, where a kernel has several; 0: it chooses itself
 };
 
 // One call, with blocks of B channels. y = clamp(conv(x) + bias + sum, low, high) for x [N][C/B][D][H][W][B], and y and sum

@@ -19,6 +19,7 @@ inline Vec multiply_add(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); 
 // The second operand of the instruction comes back when either is NaN, so a NaN pixel stays one.
 // (Masked, because the plain intrinsics set off GCC 12's -Wmaybe-uninitialized.)
 inline Vec larger(Vec a, Vec b) { return _mm512_maskz_max_ps(0xffff, a, b); }
+inline Vec square_root(Vec v) { return _mm512_maskz_sqrt_ps(0xffff, v); }
 inline Vec clamp(Vec v, Vec low, Vec high) {
     return _mm512_maskz_min_ps(0xffff, high, _mm512_maskz_max_ps(0xffff, low, v));
 }
@@ -30,6 +31,7 @@ inline void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
 inline Vec broadcast(float value) { return _mm256_set1_ps(value); }
 inline Vec multiply_add(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
 inline Vec larger(Vec a, Vec b) { return _mm256_max_ps(a, b); }
+inline Vec square_root(Vec v) { return _mm256_sqrt_ps(v); }
 inline Vec clamp(Vec v, Vec low, Vec high) { return _mm256_min_ps(high, _mm256_max_ps(low, v)); }
 #endif
 

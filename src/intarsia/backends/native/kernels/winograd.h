@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <mutex>
 #include <tuple>
 #include <utility>
@@ -98,7 +99,8 @@ struct PlainWeights {
     }
 };
 
-// Filters of Taps x Taps, which may have any number of taps in depth; each call in the best of tiles of Outs x Outs.
+// Filters of Taps x Taps, which may have any number of taps in depth; each call in the best of tiles of Outs x Outs, or
+// in the one that was asked for.
 template <typename Layout, std::size_t Taps, std::size_t... Outs>
 class Winograd : public Kernel {
   public:
@@ -113,7 +115,7 @@ class Winograd : public Kernel {
 
     void run(const Call& call, const Threads& threads) const override {
         std::tuple convolutions{Convolution<Outs, Taps>{blocks_, filter_, call, bias_.data(), nullptr}...};
-        const std::size_t costs[] = {cost(std::get<Convolution<Outs, Taps>>(convolutions))...};
+        const std::size_t costs[] = {cost_as_asked(std::get<Convolution<Outs, Taps>>(convolutions), Outs)...};
         const auto best = std::size_t(std::min_element(std::begin(costs), std::end(costs)) - costs);
         std::size_t index = 0;
         ((index++ == best ? run_with(std::get<Convolution<Outs, Taps>>(convolutions), weights_[best], threads)
@@ -122,6 +124,13 @@ class Winograd : public Kernel {
     }
 
   private:
+    // Any other tile than the one that was asked for costs more than every other.
+    template <typename Convolution>
+    std::size_t cost_as_asked(const Convolution& conv, std::size_t out) const {
+        const bool is_asked = filter_.tile == 0 || filter_.tile == out;
+        return is_asked ? cost(conv) : std::numeric_limits<std::size_t>::max();
+    }
+
     // Transformed when a shape first asks for them: one that prefers another tile may never come.
     struct Weights {
         std::once_flag once;

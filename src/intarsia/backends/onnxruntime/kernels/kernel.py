@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from intarsia.backends.onnxruntime.kernels.convolution import Convolution
 
 Obstacles = Iterator[str | None]
+HOST = "host"
+"""What stands for ONNX Runtime's own kernel where a kernel is asked for."""
+_TILE = "tile-"
 LEAST_BLOCKS = 3
 """Of channels in each of several groups: with one or two the transforms take what the products save."""
 
@@ -22,15 +25,27 @@ class Kernel:
         obstacles: For each thing that it needs of a convolution in blocks of so many channels, one after the other,
             what the convolution has instead; ``None`` if nothing is in the way. The first one tells kinds of
             convolutions apart, and may be empty.
+        tiles: The sizes of tiles in which it can compute, where it has several: it chooses by shape, unless it is told.
     """
 
     operator: str
     filters: str
     obstacles: Callable[[Convolution, int], Obstacles]
+    tiles: tuple[int, ...] = ()
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """What may be asked for in place of what it does by itself, as `tile_of` reads it."""
+        return tuple(f"{_TILE}{size}" for size in self.tiles)
 
     def takes(self, convolution: Convolution, block: int) -> bool:
         """Whether it computes this convolution in blocks of so many channels."""
         return all(each is None for each in self.obstacles(convolution, block))
+
+
+def tile_of(way: str) -> int:
+    """The size of tiles that a way asks for; 0 where it leaves that to the kernel."""
+    return int(way.removeprefix(_TILE)) if way.startswith(_TILE) else 0
 
 
 def winograd(operator: str, taps: tuple[int | None, ...]) -> Kernel:
@@ -56,4 +71,4 @@ def winograd(operator: str, taps: tuple[int | None, ...]) -> Kernel:
         gains = groups == 1 or min(channels) >= LEAST_BLOCKS * block
         yield None if gains else f"{unblocked} are so few that a direct convolution is as fast"
 
-    return Kernel(operator=operator, filters=f"of {size}", obstacles=obstacles)
+    return Kernel(operator=operator, filters=f"of {size}", obstacles=obstacles, tiles=(2, 4))

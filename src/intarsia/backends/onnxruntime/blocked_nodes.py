@@ -1,0 +1,168 @@
+"""What computes the same on blocks of channels as a node does on plain values, where something does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import onnx
+
+from intarsia.backends.onnxruntime.padding import padding_of
+from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of
+from intarsia.graph.placeholder_ops import DOMAIN
+
+VOLUME_CONVOLUTION = "WinogradVolume"
+"""Our convolution that reads and writes our blocks of volumes, whatever lies before and behind it."""
+NORMALISATION = "BlockedInstanceNormalization"
+OURS = frozenset({"BlockedLRN", "BlockedPad", NORMALISATION})
+"""Operators of ours that do more than to keep values in blocks."""
+_SUM = 3
+_SCALES, _SIZES = 2, 3
+_PICTURE = 4
+_EDGES = {"constant": 0, "reflect": 1, "edge": 2}
+"""Our operator's numbers of ONNX's modes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What is known of the graph around a node.
+
+    Attributes:
+        constants: Its initializers.
+        shapes: Of the values whose sizes are known.
+        rank: How many dimensions the values in blocks have that it reads; 0 if it reads none.
+    """
+
+    constants: Mapping[str, onnx.TensorProto]
+    shapes: Mapping[str, tuple[int, ...]]
+    rank: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockedForm:
+    """A node on blocks.
+
+    Attributes:
+        op_type: Its operator.
+        domain: Of that.
+        attributes: Its attributes; ``None`` if they stay as they are.
+        reads: Positions of the inputs that must be in blocks; the others are read as they are.
+        is_worth_packing: Whether it computes in blocks though it is the first to want its inputs so.
+        inputs: How many inputs it has; ``None`` for as many as before.
+    """
+
+    op_type: str
+    domain: str = ""
+    attributes: Mapping[str, Any] | None = None
+    reads: tuple[int, ...] = (0,)
+    is_worth_packing: bool = False
+    inputs: int | None = None
+
+
+def blocked_form(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
+    """The form of a node on blocks; ``None`` if it has none."""
+    if (node.domain, node.op_type) == (DOMAIN, VOLUME_CONVOLUTION):
+        reads = tuple(at for at in (0, _SUM) if at < len(node.input) and node.input[at])
+        return BlockedForm(op_type=node.op_type, domain=DOMAIN, reads=reads, is_worth_packing=True)
+    if node.domain not in {"", "ai.onnx"} or node.op_type not in _FORMS or len(node.output) > 1:
+        return None
+    return _FORMS[node.op_type](node, around)
+
+
+def _same(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
+    """An operator that does not care in which order numbers lie."""
+    others_are_numbers = all(not name or _is_number(around.constants.get(name)) for name in node.input[1:])
+    return BlockedForm(op_type=node.op_type) if others_are_numbers else None
+
+
+def _is_number(tensor: onnx.TensorProto | None) -> bool:
+    return tensor is not None and math.prod(tensor.dims) == 1
+
+
+def _alike(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
+    """One that takes two values number by number: spread over sizes, they would meet in another order."""
+    one, other = (around.shapes.get(name) for name in node.input)
+    if node.input[0] != node.input[1] and (one is None or one != other):
+        return None
+    return BlockedForm(op_type=node.op_type, reads=(0, 1))
+
+
+def _joined(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
+    if attributes_of(node)["axis"] != 1:
+        return None
+    return BlockedForm(op_type=node.op_type, reads=tuple(range(len(node.input))))
+
+
+def _local_response(node: onnx.NodeProto, around: Surroundings) -> BlockedForm:
+    stated = {"alpha": 1e-4, "beta": 0.75, "bias": 1.0, **attributes_of(node)}
+    return BlockedForm(op_type="BlockedLRN", domain=DOMAIN, attributes=stated)
+
+
+def _instance_normalisation(node: onnx.NodeProto, around: Surroundings) -> BlockedForm:
+    stated = {"epsilon": 1e-5, **attributes_of(node), "low": -math.inf, "high": math.inf}
+    return BlockedForm(op_type=NORMALISATION, domain=DOMAIN, attributes=stated)
+
+
+def _padded(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
+    found = padding_of(node, around.constants, around.rank) if around.rank else None
+    if found is None or found.mode not in _EDGES:
+        return None
+    stated = {"pads": (*found.before, *found.after), "edge": _EDGES[found.mode], "value": found.value}
+    return BlockedForm(op_type="BlockedPad", domain=DOMAIN, attributes=stated, inputs=1)
+
+
+def _pooled(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
+    """Our pooling takes the largest value, in windows whose number is rounded down."""
+    stated = attributes_of(node)
+    window = stated["kernel_shape"]
+    mode = stated.get("auto_pad", "NOTSET")
+    is_ours = not stated.get("ceil_mode", 0) and set(stated.get("dilations") or (1,)) == {1}
+    if not is_ours or mode not in {"NOTSET", "VALID"}:
+        return None
+    pads = stated.get("pads") if mode == "NOTSET" else None
+    strides = stated.get("strides") or (1,) * len(window)
+    own = {"kernel_shape": window, "strides": strides, "pads": pads or (0,) * 2 * len(window)}
+    return BlockedForm(op_type="BlockedMaxPool", domain=DOMAIN, attributes=own)
+
+
+def _resized(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
+    """ONNX Runtime's own upsampling in blocks repeats each pixel a whole number of times."""
+    stated = {"mode": "nearest", "nearest_mode": "", "coordinate_transformation_mode": "", **attributes_of(node)}
+    names = [*node.input, "", ""][:_SIZES]
+    scales = around.constants.get(names[_SCALES])
+    how = (stated["mode"], stated["nearest_mode"], stated["coordinate_transformation_mode"])
+    if around.rank != _PICTURE or how != ("nearest", "floor", "asymmetric") or scales is None or "axes" in stated:
+        return None
+    repeats = [float(each) for each in onnx.numpy_helper.to_array(scales).reshape(-1)]
+    if len(repeats) != _PICTURE or repeats[:2] != [1, 1] or not all(each.is_integer() and each > 0 for each in repeats):
+        return None
+    attributes = {"scales": [int(each) for each in repeats], "mode": "nearest"}
+    return BlockedForm(op_type="Upsample", domain=BLOCKED, attributes=attributes, inputs=1)
+
+
+_FORMS: Mapping[str, Callable[[onnx.NodeProto, Surroundings], BlockedForm | None]] = MappingProxyType(
+    {
+        **dict.fromkeys(("Relu", "Sigmoid", "Tanh", "LeakyRelu", "Elu", "Clip", "HardSigmoid", "HardSwish"), _same),
+        **dict.fromkeys(("Add", "Sub", "Mul"), _alike),
+        "Concat": _joined,
+        "InstanceNormalization": _instance_normalisation,
+        "LRN": _local_response,
+        "MaxPool": _pooled,
+        "Pad": _padded,
+        "Resize": _resized,
+    }
+)
+
+
+def rewritten(node: onnx.NodeProto, form: BlockedForm, inputs: Sequence[str], output: str) -> onnx.NodeProto:
+    """The node in a form, with these inputs and this output."""
+    names = list(inputs[: form.inputs] if form.inputs is not None else inputs)
+    made = onnx.helper.make_node(form.op_type, names, [output], name=node.name, domain=form.domain)
+    if form.attributes is None:
+        made.attribute.extend(node.attribute)
+    else:
+        made.attribute.extend(onnx.helper.make_attribute(name, value) for name, value in form.attributes.items())
+    return made

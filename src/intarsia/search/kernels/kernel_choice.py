@@ -1,0 +1,120 @@
+"""Chooses the kernel of each layer for engines that have several, by what each takes on this machine.
+
+The engine runs the whole model once with each kernel for all layers, and its profiler tells what each layer takes. The
+cheapest path over the layers is built and measured as a whole; what that takes beyond its prediction is what changes of
+layout cost, and the path is looked for again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from intarsia.backends import registry
+from intarsia.backends.contract import EVERY_NODE, KernelChoice
+from intarsia.cost.measure import Measurer
+from intarsia.cost.records.record import Failure
+from intarsia.cost.worker.progress import Progress, Watcher
+from intarsia.planning.problem import Problem
+from intarsia.search.kernels.kernel_path import KernelCost, KernelPath, cheapest_kernels
+from intarsia.search.single.single_engine import Single
+from intarsia.search.thresholds import KERNELS
+
+Times = Mapping[str, Mapping[str, float]]
+"""By kernel, and then by the id of a node: milliseconds."""
+
+
+def with_chosen_kernels(
+    problem: Problem, measurer: Measurer, singles: Sequence[Single], watch: Watcher
+) -> tuple[Single, ...]:
+    """The engines, with a further plan for each that has kernels to choose from and runs faster with others than usual.
+
+    Engines that are far behind the best are left as they are.
+    """
+    best_ms = min((single.outcome.cost_ms for single in singles), default=0.0)
+    near = KERNELS.engines_behind * best_ms
+    return tuple(
+        _chosen(problem, measurer, single, watch) if single.candidates and single.outcome.cost_ms <= near else single
+        for single in singles
+    )
+
+
+def choice_of(choices: Mapping[str, tuple[KernelChoice, ...]], times: Times, change_ms: float) -> KernelPath:
+    """The cheapest kernels for nodes in running order.
+
+    A kernel other than the usual one has to be faster by more than figures of a profiler move.
+
+    Args:
+        choices: For each node, by its id, its kernels with the usual one first.
+        times: What each node takes by each kernel.
+        change_ms: What a change of layout between two nodes takes.
+    """
+    layers = []
+    for node, several in choices.items():
+        usual_ms = times[several[0].name].get(node, 0.0)
+        handicap = KERNELS.least_gain * usual_ms
+        layers.append(
+            {
+                each.name: KernelCost(
+                    ms=times[each.name].get(node, 0.0) + (handicap if each != several[0] else 0.0), layout=each.layout
+                )
+                for each in several
+                if each.name in times
+            }
+        )
+    return cheapest_kernels(layers, change_ms)
+
+
+def _chosen(problem: Problem, measurer: Measurer, single: Single, watch: Watcher) -> Single:
+    usual, settings = single.candidates[0], single.candidates[0].settings
+    backend = registry.of(single.tuned)
+    choices = dict(backend.kernel_choices(problem.graph, single.tuned))
+    if not choices or len(usual.partitions) != 1:
+        return single
+    watch(Progress(stage="kernels", note=f"{single.target}, layer by layer", best_ms=single.outcome.cost_ms))
+    times = _times(problem, measurer, single, choices)
+    if len(times) < 2:
+        return single
+    found, change_ms, tried = single, 0.0, set()
+    for _ in range(KERNELS.corrections):
+        path = choice_of(choices, times, change_ms)
+        asked = {node: kernel for node, kernel in zip(choices, path.kernels, strict=True) if kernel}
+        if not asked or path.kernels in tried:
+            break
+        tried.add(path.kernels)
+        target = backend.with_kernels(single.tuned, asked)
+        partitions = problem.whole(target)
+        outcome = measurer.cost(partitions[0], settings, effort=KERNELS.effort)
+        if isinstance(outcome, Failure):
+            break
+        name = f"{target}, spin {settings.spin.value}"
+        plan = replace(usual, name=name, partitions=partitions, predicted_ms=(outcome.cost_ms,))
+        if outcome.cost_ms < found.outcome.cost_ms:
+            found = replace(single, outcome=outcome, candidates=(plan, *single.candidates))
+        gained_ms = sum(_ms(times, node, "") - _ms(times, node, kernel) for node, kernel in asked.items())
+        beyond_ms = outcome.cost_ms - (single.outcome.cost_ms - gained_ms)
+        if not path.changes or beyond_ms <= 0:
+            break
+        change_ms += beyond_ms / path.changes
+    return found
+
+
+def _times(
+    problem: Problem, measurer: Measurer, single: Single, choices: Mapping[str, tuple[KernelChoice, ...]]
+) -> dict[str, Mapping[str, float]]:
+    """What each node takes by each kernel; without those that could not be measured, and nothing without the usual."""
+    backend, settings = registry.of(single.tuned), single.candidates[0].settings
+    found: dict[str, Mapping[str, float]] = {}
+    for name in dict.fromkeys(each.name for several in choices.values() for each in several):
+        target = backend.with_kernels(single.tuned, {EVERY_NODE: name}) if name else single.tuned
+        (partition,) = problem.whole(target)
+        told = measurer.node_times(partition, settings)
+        if told:
+            found[name] = told
+        elif not name:
+            return {}
+    return found
+
+
+def _ms(times: Times, node: str, kernel: str) -> float:
+    return times[kernel].get(node, 0.0)
