@@ -196,6 +196,23 @@ def _few_output_cases() -> Iterator[Case]:
     )
 
 
+def _pointwise_cases() -> Iterator[Case]:
+    """Convolutions of 1x1, with and without what is fused behind them."""
+    for size, batch in (((7, 7), 1), ((1, 1), 3), ((29, 30), 2)):
+        yield Case(
+            name=f"conv1x1-{'x'.join(map(str, size))}",
+            nodes=(
+                node("Conv", "x w b", "c"),
+                node("Relu", "c", "r"),
+                node("Conv", "r v", "d"),
+                node("Add", "d c", "a"),
+                node("Relu", "a"),
+            ),
+            inputs={"x": f32(batch, 32, *size)},
+            weights={"w": (96, 32, 1, 1), "b": (96,), "v": (96, 96, 1, 1)},
+        )
+
+
 def _between_cases() -> Iterator[Case]:
     """What stands between two convolutions, and is computed in their layout or takes the values out of it."""
     resize = {"mode": "nearest", "nearest_mode": "floor", "coordinate_transformation_mode": "asymmetric"}
@@ -255,5 +272,6 @@ CONVOLUTION_CASES = (
     *_large_cases(),
     *_volume_cases(),
     *_few_output_cases(),
+    *_pointwise_cases(),
     *_between_cases(),
 )

@@ -68,7 +68,7 @@ class WinogradBackend(Backend):
     reads = reading({_NAME: "threads kernels", "llvm": FAST_MATH})
     native_unread = OnnxRuntimeBackend.native_unread
     native_lack = None
-    traits = OnnxRuntimeBackend.traits
+    traits = replace(OnnxRuntimeBackend.traits, compiled_by=("kernels",))
     needs_features = ("avx2", "fma")
     extends = OnnxRuntimeBackend.name
     gaps: ClassVar[tuple[Gap, ...]] = (

@@ -51,6 +51,7 @@ class CompiledPartitions:
         key: list[object] = [backend.name, sorted(step.nodes)]
         if not backend.traits.compiles_once:
             key += [step.target.key, settings.threads, settings.spin.value]
+        key += [[name, step.target[name]] for name in backend.traits.compiled_by if name in step.target.options]
         if step.precision is not None:
             key.append(step.precision.facts())
         return self._folder / hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]

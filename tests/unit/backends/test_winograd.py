@@ -17,7 +17,7 @@ from tests.conformance.boundary_cases import BOUNDARY_CASES, SMALL_NET
 from tests.conformance.cases import Case, Feed, f32, node
 
 TARGET = Target("winograd")
-NOTHING = "no stride-1 convolution to at most 4 channels or of 3x3 or of 5x5 or of nx3x3 to replace"
+NOTHING = "no stride-1 convolution to at most 4 channels or of 1x1 or of 3x3 or of 5x5 or of nx3x3 to replace"
 
 
 @pytest.fixture(autouse=True)

@@ -81,6 +81,7 @@ class Traits:
             before it is measured on the whole.
         runs_elsewhere: It runs in another process, so that buffers in memory which both share spare copies.
         compiles_once: ``compile`` looks at the sub-graph alone: target options and settings only matter at ``load``.
+        compiled_by: Options of the target that ``compile`` reads all the same, where it compiles once.
         mutates_inputs: The engine may overwrite its inputs, so it must be given arrays nobody else reads.
         any_shape: It takes values whose shape is only known after they were computed, in and out.
         follows_ports: It takes a `Port` for an input or output, and uses whatever array it holds at each call, at the
@@ -100,6 +101,7 @@ class Traits:
     compiles_slowly: bool = False
     runs_elsewhere: bool = False
     compiles_once: bool = False
+    compiled_by: tuple[str, ...] = ()
     device_values: bool = False
     dtypes: frozenset[str] = frozenset({"float32"})
     max_opset: int | None = None

@@ -15,6 +15,7 @@ from intarsia.backends.contract import EVERY_NODE, KernelChoice
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
 from intarsia.cost.worker.progress import Progress, Watcher
+from intarsia.partitioning import kernel_groups
 from intarsia.planning.problem import Problem
 from intarsia.search.kernels.kernel_path import KernelCost, KernelPath, cheapest_kernels
 from intarsia.search.single.single_engine import Single
@@ -102,15 +103,20 @@ def _chosen(problem: Problem, measurer: Measurer, single: Single, watch: Watcher
 def _times(
     problem: Problem, measurer: Measurer, single: Single, choices: Mapping[str, tuple[KernelChoice, ...]]
 ) -> dict[str, Mapping[str, float]]:
-    """What each node takes by each kernel; without those that could not be measured, and nothing without the usual."""
+    """What each node takes by each kernel, with what engines fuse into it.
+
+    Kernels that could not be measured are left out; nothing is known without the usual one.
+    """
     backend, settings = registry.of(single.tuned), single.candidates[0].settings
+    # What an engine fuses it names after one node or another of a group.
+    groups = {node: group for group in kernel_groups(problem.graph) for node in group if node in choices}
     found: dict[str, Mapping[str, float]] = {}
     for name in dict.fromkeys(each.name for several in choices.values() for each in several):
         target = backend.with_kernels(single.tuned, {EVERY_NODE: name}) if name else single.tuned
         (partition,) = problem.whole(target)
         told = measurer.node_times(partition, settings)
         if told:
-            found[name] = told
+            found[name] = {node: sum(told.get(each, 0.0) for each in groups[node]) for node in choices}
         elif not name:
             return {}
     return found

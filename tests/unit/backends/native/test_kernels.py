@@ -47,6 +47,9 @@ ASKED: dict[str, st.SearchStrategy[dict[str, Any]]] = {
             "used": st.integers(0, 9),
         }
     ),
+    "Pointwise": st.fixed_dictionaries(
+        {"taps": st.just((1, 1, 1)), "groups": st.just(1), "before": st.just((0, 0, 0)), "after": st.just((0, 0, 0))}
+    ),
     "Winograd3x3": st.fixed_dictionaries({"taps": st.just((1, 3, 3))}),
     "Winograd5x5": st.fixed_dictionaries({"taps": st.just((1, 5, 5))}),
     "WinogradVolume": st.fixed_dictionaries({"taps": st.tuples(st.integers(1, 4), st.just(3), st.just(3))}),
@@ -62,7 +65,7 @@ def convolutions(draw: st.DrawFn, operator: str) -> Convolution:
     asked = {"groups": draw(st.integers(1, 3)), **draw(ASKED[operator])}
     taps: Triple = asked["taps"]
     edges = st.tuples(*(st.integers(0, 4 if tap > 1 else 0) for tap in taps))
-    before, after = draw(edges), draw(edges)
+    before, after = asked.pop("before", None) or draw(edges), asked.pop("after", None) or draw(edges)
     smallest = [max(1, tap - front - back) for tap, front, back in zip(taps, before, after, strict=True)]
     most = (4 if operator in running.PLAIN else 0, 13, 13)
     size = draw(st.tuples(*(st.integers(least, least + more) for least, more in zip(smallest, most, strict=True))))
@@ -103,8 +106,12 @@ def test_a_kernel_computes_what_the_reference_does(
 def test_work_for_several_threads_is_done_once(probe: tuple[Path, int], operator: str, size: tuple[int, int]) -> None:
     program, block = probe
     one = (0, 1, 1)
-    taps = (1, 5, 5) if operator == "Winograd5x5" else (1, 3, 3)
-    asked = Convolution(kernel=operator, taps=taps, blocks=(4, 3), before=one, after=one, size=(1, *size), has_sum=True)
+    size_of = {"Winograd5x5": 5, "Pointwise": 1}.get(operator, 3)
+    edge = (0, 0, 0) if operator == "Pointwise" else one
+    taps = (1, size_of, size_of)
+    asked = Convolution(
+        kernel=operator, taps=taps, blocks=(4, 3), before=edge, after=edge, size=(1, *size), has_sum=True
+    )
     assert running.apart(program, block, asked, seed=0) < LARGEST_ERROR
 
 

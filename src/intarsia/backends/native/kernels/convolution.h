@@ -117,10 +117,21 @@ struct Convolution {
         const std::size_t channels = filter.taps[0] * blocks.in * kBlock, group = channels * blocks.out * kBlock;
         const float* u = weights + frequency * blocks.groups * group;
         for (std::size_t g = 0; g < blocks.groups; ++g, u += group)
-            for (std::size_t block = 0; block < blocks.out; block += kPanel)
-                multiply({v.at(frequency, g * blocks.in), v.block, count * kBlock, u + block * kBlock * channels,
-                          filter.taps[0], blocks.in, m.at(frequency, g * blocks.out + block), m.block, nullptr, 0},
-                         count * depth(), std::min(kPanel, blocks.out - block));
+            for (std::size_t block = 0; block < blocks.out; block += kPanel) {
+                const std::size_t vecs = std::min(kPanel, blocks.out - block);
+                Product product{};
+                product.v = v.at(frequency, g * blocks.in);
+                product.v_stride = v.block;
+                product.v_tap = count * kBlock;
+                product.u = u + block * kBlock * channels;
+                product.u_channel = vecs * kBlock;
+                product.u_stride = kBlock;
+                product.taps = filter.taps[0];
+                product.blocks = blocks.in;
+                product.m = m.at(frequency, g * blocks.out + block);
+                product.m_stride = m.block;
+                multiply(product, count * depth(), vecs);
+            }
     }
 
     // One block of output channels.

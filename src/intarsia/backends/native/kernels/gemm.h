@@ -1,4 +1,4 @@
-// The product of rows of tiles and a panel of weights: some rows at a time, summed in registers over all channels.
+// The product of rows and a panel of weights: some rows at a time, summed in registers over all channels.
 #pragma once
 
 #include "vector.h"
@@ -16,16 +16,22 @@ struct Product {
     const float* v;            // [blocks][row][kBlock], rows side by side
     std::size_t v_stride;      // from a block of input channels to the next
     std::size_t v_tap;         // from a tap in depth to the next
-    const float* u;            // [taps][blocks * kBlock][blocks of the panel][kBlock]
+    const float* u;            // the panel: all its weights lie together, for each tap and channel [kBlock] of a block
+    std::size_t u_channel;     // from a channel to the next, and so from a tap to the next
+    std::size_t u_stride;      // from a block of output channels to the next
     std::size_t taps;          // in depth, summed
     std::size_t blocks;        // of input channels
     float* m;                  // [blocks of the panel][row][kBlock]
     std::size_t m_stride;      // from a block of output channels to the next
     const float* ahead;        // weights wanted soon, called into the nearest cache meanwhile
     std::size_t ahead_stride;  // from a channel to the next
+    const float* bias;         // [blocks of the panel][kBlock], where the product is the result of a convolution
+    const float* sum;          // as m, or null
+    float low, high;           // between which such a result is held
 };
 
-// All `rows` with a panel of `vecs` blocks, 1 to kPanel. `ahead` is chosen here.
+// All `rows` with a panel of `vecs` blocks, 1 to kPanel. `ahead` is chosen here. Without a bias, m is the product; with
+// one it is clamp(product + bias + sum, low, high).
 void multiply(Product p, std::size_t rows, std::size_t vecs);
 
 }  // namespace intarsia

@@ -6,6 +6,7 @@
 namespace intarsia {
 
 std::unique_ptr<Kernel> few_outputs(const Filter& filter);
+std::unique_ptr<Kernel> pointwise(const Filter& filter);
 std::unique_ptr<Kernel> winograd_3x3(const Filter& filter);
 std::unique_ptr<Kernel> winograd_5x5(const Filter& filter);
 std::unique_ptr<Kernel> winograd_volume(const Filter& filter);
@@ -19,6 +20,7 @@ struct Registered {
 
 constexpr Registered kKernels[] = {
     {"FewOutputs", 2, {1, 0, 0}, few_outputs},
+    {"Pointwise", 2, {1, 1, 1}, pointwise},
     {"Winograd3x3", 2, {1, 3, 3}, winograd_3x3},
     {"Winograd5x5", 2, {1, 5, 5}, winograd_5x5},
     {"WinogradVolume", 3, {0, 3, 3}, winograd_volume},

@@ -7,6 +7,7 @@
 
 namespace intarsia {
 
+inline void prefetch_to_write(const float* p) { __builtin_prefetch(p, 1, 3); }
 inline void prefetch(const float* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
 
 #if defined(__AVX512F__)

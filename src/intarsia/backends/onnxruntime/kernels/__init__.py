@@ -6,7 +6,7 @@ A kernel's file says which convolutions it takes. `substitution` puts its operat
 
 from __future__ import annotations
 
-from intarsia.backends.onnxruntime.kernels import few_outputs, winograd_3x3, winograd_5x5, winograd_volume
+from intarsia.backends.onnxruntime.kernels import few_outputs, pointwise, winograd_3x3, winograd_5x5, winograd_volume
 from intarsia.backends.onnxruntime.kernels.convolution import Convolution, described
 from intarsia.backends.onnxruntime.kernels.kernel import HOST, Kernel, tile_of
 
@@ -14,6 +14,7 @@ __all__ = ["HOST", "KERNELS", "Convolution", "Kernel", "described", "kernel_of",
 
 KERNELS: tuple[Kernel, ...] = (
     few_outputs.KERNEL,
+    pointwise.KERNEL,
     winograd_3x3.KERNEL,
     winograd_5x5.KERNEL,
     winograd_volume.KERNEL,

@@ -1,0 +1,75 @@
+// Filters of 1x1 with stride 1 and no padding: a product of pixels and weights, both as the host's blocks have them.
+#include <algorithm>
+#include <vector>
+
+#include "gemm.h"
+#include "kernels.h"
+
+namespace intarsia {
+
+namespace {
+
+// What a thread reads of the input for one task: a part of its own cache, beside a panel of weights and what it writes.
+constexpr std::size_t kCache = 256 * 1024 / sizeof(float);
+// Tasks are so many at least, where there is enough to do for each: threads end at about the same time.
+constexpr std::size_t kTasks = 16;
+
+constexpr std::size_t parts(std::size_t whole, std::size_t size) { return (whole + size - 1) / size; }
+
+class Pointwise : public Kernel {
+  public:
+    explicit Pointwise(const Filter& filter) : filter_(filter), bias_(filter.channels_out) {
+        if (filter.bias) bias_.assign(filter.bias, filter.bias + filter.channels_out);
+        filter_.bias = nullptr;
+    }
+
+    void run(const Call& call, const Threads& threads) const override {
+        const std::size_t pixels = call.in[0] * call.in[1] * call.in[2];
+        const std::size_t panels = parts(filter_.channels_out / kBlock, kPanel);
+        const std::size_t most = std::max(kRows, kCache / filter_.channels_in / kRows * kRows);
+        const std::size_t chunk = parts(pixels, parts(pixels, most)), chunks = parts(pixels, chunk);
+        // Panels are shared only where the pixels are too few: each task reads its pixels anew.
+        const std::size_t group = parts(panels, std::min(panels, parts(kTasks, chunks * call.batch)));
+        const std::size_t groups = parts(panels, group);
+        threads.share(call.batch * chunks * groups, [&](std::size_t index) {
+            // Those that read the same weights one after the other.
+            const std::size_t at = index % (call.batch * chunks), first = at % chunks * chunk;
+            const std::size_t start = index / (call.batch * chunks) * group;
+            const std::size_t count = std::min(chunk, pixels - first);
+            for (std::size_t panel = start; panel < std::min(panels, start + group); ++panel)
+                multiply_panel(call, at / chunks, pixels, first, count, panel);
+        });
+    }
+
+  private:
+    void multiply_panel(const Call& call, std::size_t image, std::size_t pixels, std::size_t first, std::size_t count,
+                        std::size_t panel) const {
+        const std::size_t blocks_in = filter_.channels_in / kBlock, blocks_out = filter_.channels_out / kBlock;
+        const std::size_t block = panel * kPanel, vecs = std::min(kPanel, blocks_out - block);
+        const std::size_t to = ((image * blocks_out + block) * pixels + first) * kBlock;
+        Product product{};
+        product.v = call.x + (image * blocks_in * pixels + first) * kBlock;
+        product.v_stride = pixels * kBlock;
+        product.u = call.weights + block * filter_.channels_in * kBlock;
+        product.u_channel = kBlock;
+        product.u_stride = filter_.channels_in * kBlock;
+        product.taps = 1;
+        product.blocks = blocks_in;
+        product.m = call.y + to;
+        product.m_stride = pixels * kBlock;
+        product.bias = bias_.data() + block * kBlock;
+        product.sum = call.sum ? call.sum + to : nullptr;
+        product.low = call.low;
+        product.high = call.high;
+        multiply(product, count, vecs);
+    }
+
+    Filter filter_;
+    std::vector<float> bias_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> pointwise(const Filter& filter) { return std::make_unique<Pointwise>(filter); }
+
+}  // namespace intarsia
