@@ -20,7 +20,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PLATFORM = "manylinux_2_24_x86_64"
 """What the wheel runs on: glibc 2.24 and the libstdc++ of GCC 5 or newer. Engines' own wheels ask for more."""
-OLD_SYMBOLS = {"GLIBC_2.2.5": ("dlopen", "dlsym", "pthread_once")}
+OLD_SYMBOLS = {"GLIBC_2.2.5": ("dlopen", "dlsym", "powf", "pthread_once")}
 """Functions that newer versions of glibc offer under a newer version too, by the version that older ones have."""
 OLD_LIBRARIES = ("libdl.so.2", "libpthread.so.0")
 """Where glibc has those functions before version 2.34; later these are empty, and still there."""

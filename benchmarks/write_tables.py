@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import serving_tables
+from benchmarks import record_stores, scale, serving_tables
 from benchmarks.accuracy import RESULTS as ACCURACY
 from benchmarks.cold_start import RESULTS as COLD_START
 from benchmarks.competitors import BASELINES, DEFAULT, PRODUCT
@@ -32,7 +32,7 @@ from benchmarks.suite import RESULTS as SUITE
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-_PAGES = ("accuracy.md", "benchmarks.md", "configuration.md", "cpp.md", "microcontrollers.md", "serving.md")
+_PAGES = ("accuracy.md", "benchmarks.md", "configuration.md", "cpp.md", "microcontrollers.md", "scale.md", "serving.md")
 PAGES = (README, *(ROOT / "docs" / name for name in _PAGES))
 """Those with figures."""
 ELSEWHERE = SUITE.with_name("suite-xeon.json")
@@ -71,7 +71,7 @@ class Figures:
         control_flow: By `benchmarks.control_flow`.
         demo: What the demo printed.
         microcontroller_session: What `benchmarks.microcontroller_session` typed, and what came back.
-        served: By the scripts of `benchmarks.serving_tables`, as far as they were run, by their files.
+        served: By the scripts that `SERVED` names, as far as they were run, by their files.
     """
 
     suite: Json
@@ -140,7 +140,7 @@ class Figures:
             "starts": starts(self.cold_starts, self.cpp_runtime),
             "runtime cpp": _numbers(cpp_runtime(self.cpp_runtime)),
             "control flow": control_flow(self.control_flow),
-            **{SERVED[file][0]: SERVED[file][1](found) for file, found in self.served.items()},
+            **{name: part(found) for file, found in self.served.items() for name, part in SERVED[file].items()},
         }
 
 
@@ -342,13 +342,19 @@ def _cpu(found: Json) -> str:
     return f"{found['cpu']} ({found['architecture']})"
 
 
-SERVED: Mapping[Path, tuple[str, Callable[[Json], str]]] = {
-    serving_tables.SERVING: ("overhead of serving", lambda found: _numbers(serving_tables.overhead(found))),
-    serving_tables.BESIDE: ("serving beside", lambda found: _numbers(serving_tables.beside(found))),
-    serving_tables.OVERLOAD: ("overload", serving_tables.overload),
-    serving_tables.PROTOCOL: ("protocol beside", lambda found: _table(serving_tables.protocol(found))),
+SERVED: Mapping[Path, Mapping[str, Callable[[Json], str]]] = {
+    serving_tables.SERVING: {"overhead of serving": lambda found: _numbers(serving_tables.overhead(found))},
+    serving_tables.BESIDE: {"serving beside": lambda found: _numbers(serving_tables.beside(found))},
+    serving_tables.OVERLOAD: {"overload": serving_tables.overload},
+    serving_tables.PROTOCOL: {"protocol beside": lambda found: _table(serving_tables.protocol(found))},
+    scale.RESULTS: {
+        "scale demand": scale.demand_text,
+        "scale here": lambda found: "\n".join(scale.here_table(found)),
+        "scale fleets": lambda found: "\n".join(scale.fleet_table(found)),
+    },
+    record_stores.RESULTS: {"scale stores": lambda found: "\n".join(record_stores.table(found))},
 }
-"""The parts of the page of serving, by the files of their figures."""
+"""The parts of the pages on serving and on scale, by the files of their figures."""
 
 
 def main() -> None:

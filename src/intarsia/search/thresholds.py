@@ -72,6 +72,8 @@ class KernelLimits:
     """An engine so many times slower than the best will not be the fastest with other kernels."""
     least_gain: float = 0.04
     """A kernel must be faster than the usual one by this share of what a layer takes: profilers tell no finer."""
+    least_alike: float = 0.05
+    """Two runs are compared by what the same kernels took in both, if that is this share of a run at least."""
     corrections: int = 3
     """How often the cheapest path is built, measured as a whole and looked for again."""
 

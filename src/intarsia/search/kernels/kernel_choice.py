@@ -108,18 +108,35 @@ def _times(
     Kernels that could not be measured are left out; nothing is known without the usual one.
     """
     backend, settings = registry.of(single.tuned), single.candidates[0].settings
-    # What an engine fuses it names after one node or another of a group.
-    groups = {node: group for group in kernel_groups(problem.graph) for node in group if node in choices}
+    groups = kernel_groups(problem.graph)
     found: dict[str, Mapping[str, float]] = {}
     for name in dict.fromkeys(each.name for several in choices.values() for each in several):
         target = backend.with_kernels(single.tuned, {EVERY_NODE: name}) if name else single.tuned
         (partition,) = problem.whole(target)
         told = measurer.node_times(partition, settings)
         if told:
-            found[name] = {node: sum(told.get(each, 0.0) for each in groups[node]) for node in choices}
+            # What an engine fuses it names after one node or another of a group.
+            found[name] = {group[0]: sum(told.get(each, 0.0) for each in group) for group in groups}
         elif not name:
             return {}
-    return found
+    first = {node: group[0] for group in groups for node in group if node in choices}
+    alike = {name: [group[0] for group in groups if not _has(choices, group, name)] for name in found if name}
+    drifts = {name: drift_of(found[""], found[name], nodes) for name, nodes in alike.items()}
+    return {name: {node: ms[first[node]] * drifts.get(name, 1.0) for node in choices} for name, ms in found.items()}
+
+
+def drift_of(usual: Mapping[str, float], other: Mapping[str, float], alike: Sequence[str]) -> float:
+    """By what times of another run are to be multiplied to be those of the usual one.
+
+    The machine may have been slower in one of the runs. That shows in the nodes that the same kernels computed in both,
+    where these are enough.
+    """
+    one, two = (sum(times.get(node, 0.0) for node in alike) for times in (usual, other))
+    return one / two if two > KERNELS.least_alike * sum(other.values()) else 1.0
+
+
+def _has(choices: Mapping[str, tuple[KernelChoice, ...]], group: Sequence[str], name: str) -> bool:
+    return any(each.name == name for node in group for each in choices.get(node, ()))
 
 
 def _ms(times: Times, node: str, kernel: str) -> float:

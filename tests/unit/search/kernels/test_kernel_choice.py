@@ -19,7 +19,7 @@ from intarsia.cost.records.record import Failure, Outcome
 from intarsia.cost.worker.progress import unwatched
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
-from intarsia.search.kernels.kernel_choice import choice_of, with_chosen_kernels
+from intarsia.search.kernels.kernel_choice import choice_of, drift_of, with_chosen_kernels
 from intarsia.search.single.single_engine import Single
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem, measured
@@ -135,3 +135,10 @@ def test_a_kernel_that_a_node_lacks_is_none_of_its_choices() -> None:
     times = {kernel: dict(zip(NODES, row, strict=True)) for kernel, row in HERE.items()}
     path = choice_of({"n0": few, "n1": BLOCKS}, times, 0.0)
     assert path.kernels == ("", "host")
+
+
+def test_runs_that_drifted_are_compared_by_what_the_same_kernels_took() -> None:
+    usual, slow = {"a": 2.0, "b": 6.0}, {"a": 4.0, "b": 3.0}
+    assert drift_of(usual, slow, ["a"]) == 0.5
+    assert drift_of(usual, slow, []) == 1.0
+    assert drift_of(usual, {"a": 0.1, "b": 3.0}, ["a"]) == 1.0
