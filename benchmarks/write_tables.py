@@ -42,6 +42,8 @@ KNOWN = (
     *("resnet18", "resnet50", "vgg19", "inception_v1", "mobilenet_v2", "efficientnet_b0", "densenet121", "yolo"),
     *("unet", "edsr", "lipnet", "bert_base", "vit_b16", "swin_tiny", "gpt2_decode", "whisper_tiny_encoder"),
 )
+WIN = 1.05
+"""A gain that counts as one."""
 SHORT = ("network", "ONNX Runtime default", "best tuned engine", "**Intarsia**", "gain")
 _TIMES = ("network", "ORT default", "ORT tuned", "OpenVINO", "MNN", "ncnn", "**Intarsia**")
 _GAINS = ("x ORT default", "x best tuned")
@@ -126,6 +128,7 @@ class Figures:
             "machine": _machine(suite["machine"]),
             "networks elsewhere": networks(elsewhere, sorted(elsewhere["networks"])),
             "machine elsewhere": _machine(elsewhere["machine"]),
+            "wins elsewhere": wins(elsewhere),
             "manual": _manual(self.fixed_plans["manual"]),
             "overhead": _overhead(self.fixed_plans["overhead"]),
             "accuracy": _table(_accuracy(self.accuracy)),
@@ -185,6 +188,18 @@ def summary(suite: Json, names: Sequence[str]) -> str:
         f"On {len(faster)} of {len(gains)} known networks the result is {min(faster):.2f} to {max(faster):.2f} times "
         f"as fast as the best engine\nalone, with that engine's best settings; on the other {len(others)} it is about "
         f"as fast ({min(others):.2f} to {max(others):.2f} times)."
+    )
+
+
+def wins(suite: Json) -> str:
+    """On how many networks our kernels win, and on how many a mix of engines, in a sentence."""
+    found = _measured(suite, sorted(suite["networks"]))
+    won = {name: each for name, each in found.items() if each["speedup_over_best_single"]["median"] >= WIN}
+    mixes = [name for name, each in won.items() if each["plan"]["true_mix"]]
+    kernels = [name for name, each in won.items() if name not in mixes and "winograd" in each["plan"]["engines"]]
+    return (
+        f"Of {len(found)} networks, our kernels alone are at least {WIN} times as fast as the best engine without them "
+        f"on {len(kernels)}\n({', '.join(kernels)}), and a mix of engines on {len(mixes)}\n({', '.join(mixes)})."
     )
 
 
@@ -300,7 +315,7 @@ def why(plan: Json, gain: Json) -> str:
     if plan["true_mix"]:
         return f"{'mix wins' if gain['low'] > 1 else 'mix ships, no gain here'}: {' → '.join(engines)}"
     if "winograd" in engines:
-        return "our Winograd kernels in ONNX Runtime"
+        return "our kernels in ONNX Runtime"
     return f"no mix wins: {' + '.join(engines)} alone"
 
 

@@ -231,6 +231,17 @@ def _between_cases() -> Iterator[Case]:
         ),
         "repeated-pixels": (node("Resize", "c - twice", "r", **resize), node("Pad", "r edges", "d", mode="edge")),
         "a-limit": (node("Pad", "c edges value", "p"), node("HardSigmoid", "p", "d")),
+        "slopes": (node("PRelu", "c slopes", "d"),),
+        "squeeze-and-excite": (
+            node("Sigmoid", "c", "g"),
+            node("Mul", "c g", "a"),
+            node("GlobalAveragePool", "a", "m"),
+            node("Conv", "m squeeze", "q"),
+            node("Relu", "q", "r"),
+            node("Conv", "r excite", "f"),
+            node("Sigmoid", "f", "h"),
+            node("Mul", "h a", "d"),
+        ),
     }
     for name, nodes in between.items():
         used = {each for one in nodes for each in one.input}
@@ -240,6 +251,9 @@ def _between_cases() -> Iterator[Case]:
             "edges": i64(0, 0, 1, 2, 0, 0, 3, 1),
             "twice": np.array([1, 1, 2, 3], np.float32),
             "value": scalar(0.5),
+            "slopes": (32, 1, 1),
+            "squeeze": (8, 32, 1, 1),
+            "excite": (32, 8, 1, 1),
         }
         yield Case(
             name=f"conv3x3-around-{name}",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from benchmarks.write_tables import KNOWN, PAGES, SHORT, Figures, in_short, networks, render, summary, why
+from benchmarks.write_tables import KNOWN, PAGES, SHORT, Figures, in_short, networks, render, summary, why, wins
 from tests.unit.benchmarks.made_up import entry, gain, suite
 
 
@@ -81,9 +83,26 @@ def test_the_summary_counts_what_is_surely_faster() -> None:
 
 def test_what_is_our_own_is_no_mix() -> None:
     plan = entry(engines=("onnxruntime", "winograd"))["plan"] | {"true_mix": False}
-    assert why(plan, gain(1.2)) == "our Winograd kernels in ONNX Runtime"
+    assert why(plan, gain(1.2)) == "our kernels in ONNX Runtime"
 
 
 def test_a_mix_without_a_gain_says_so() -> None:
     plan = entry(engines=("openvino", "onnxruntime"))["plan"] | {"true_mix": True}
     assert why(plan, gain(1.01, half_width=0.02)) == "mix ships, no gain here: openvino → onnxruntime"
+
+
+def test_kernels_and_mixes_that_win_are_counted_apart() -> None:
+    def shipped(gain: float, true_mix: bool, *engines: str) -> dict[str, Any]:
+        one = entry(gain, engines=engines)
+        return {**one, "plan": {**one["plan"], "true_mix": true_mix}}
+
+    found = suite(
+        ours=shipped(1.3, False, "winograd"),
+        little=shipped(1.02, False, "winograd"),
+        mixed=shipped(1.2, True, "winograd", "openvino"),
+        alone=shipped(1.1, False, "openvino"),
+    )
+    assert wins(found).replace("\n", " ") == (
+        "Of 4 networks, our kernels alone are at least 1.05 times as fast as the best engine without them on 1 (ours), "
+        "and a mix of engines on 1 (mixed)."
+    )

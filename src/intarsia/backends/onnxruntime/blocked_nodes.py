@@ -17,7 +17,7 @@ from intarsia.graph.placeholder_ops import DOMAIN
 VOLUME_CONVOLUTION = "WinogradVolume"
 """Our convolution that reads and writes our blocks of volumes, whatever lies before and behind it."""
 NORMALISATION = "BlockedInstanceNormalization"
-OURS = frozenset({"BlockedLRN", "BlockedPad", NORMALISATION})
+OURS = frozenset({"BlockedLRN", "BlockedPad", "BlockedPRelu", "BlockedScale", NORMALISATION})
 """Operators of ours that do more than to keep values in blocks."""
 _SUM = 3
 _SCALES, _SIZES = 2, 3
@@ -47,11 +47,11 @@ class BlockedForm:
 
     Attributes:
         op_type: Its operator.
-        domain: Of that.
+        domain: Of that; empty for the node's own.
         attributes: Its attributes; ``None`` if they stay as they are.
         reads: Positions of the inputs that must be in blocks; the others are read as they are.
         is_worth_packing: Whether it computes in blocks though it is the first to want its inputs so.
-        inputs: How many inputs it has; ``None`` for as many as before.
+        order: Which of the node's inputs it has, in its own order; ``None`` for all as they are.
     """
 
     op_type: str
@@ -59,7 +59,7 @@ class BlockedForm:
     attributes: Mapping[str, Any] | None = None
     reads: tuple[int, ...] = (0,)
     is_worth_packing: bool = False
-    inputs: int | None = None
+    order: tuple[int, ...] | None = None
 
 
 def blocked_form(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
@@ -67,9 +67,8 @@ def blocked_form(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | No
     if (node.domain, node.op_type) == (DOMAIN, VOLUME_CONVOLUTION):
         reads = tuple(at for at in (0, _SUM) if at < len(node.input) and node.input[at])
         return BlockedForm(op_type=node.op_type, domain=DOMAIN, reads=reads, is_worth_packing=True)
-    if node.domain not in {"", "ai.onnx"} or node.op_type not in _FORMS or len(node.output) > 1:
-        return None
-    return _FORMS[node.op_type](node, around)
+    form = _FORMS.get((node.domain.removeprefix("ai.onnx"), node.op_type))
+    return form(node, around) if form is not None and len(node.output) == 1 else None
 
 
 def _same(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
@@ -84,10 +83,33 @@ def _is_number(tensor: onnx.TensorProto | None) -> bool:
 
 def _alike(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
     """One that takes two values number by number: spread over sizes, they would meet in another order."""
+    single = [at for at in (0, 1) if _is_number(around.constants.get(node.input[at]))]
+    if single:
+        return BlockedForm(op_type=node.op_type, reads=(1 - single[-1],))
     one, other = (around.shapes.get(name) for name in node.input)
     if node.input[0] != node.input[1] and (one is None or one != other):
         return None
     return BlockedForm(op_type=node.op_type, reads=(0, 1))
+
+
+def _multiplied(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
+    """A product number by number, or by one factor for each channel, as squeeze-and-excite has it."""
+    for value, factor in ((0, 1), (1, 0)):
+        sizes, factors = (around.shapes.get(node.input[at], ()) for at in (value, factor))
+        if len(sizes) == len(factors) > 2 and sizes[:2] == factors[:2] and max(factors[2:]) == 1 < max(sizes[2:]):
+            return BlockedForm(
+                op_type="BlockedScale", domain=DOMAIN, attributes={}, reads=(value,), order=(value, factor)
+            )
+    return _alike(node, around)
+
+
+def _prelu(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
+    """One slope for each channel."""
+    slopes, sizes = around.constants.get(node.input[1]), around.shapes.get(node.input[0], ())
+    dims = tuple(slopes.dims) if slopes is not None else ()
+    if len(sizes) < 3 or dims != (sizes[1], *(1,) * (len(sizes) - 2)):
+        return None
+    return BlockedForm(op_type="BlockedPRelu", domain=DOMAIN, attributes={})
 
 
 def _joined(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
@@ -111,7 +133,7 @@ def _padded(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
     if found is None or found.mode not in _EDGES:
         return None
     stated = {"pads": (*found.before, *found.after), "edge": _EDGES[found.mode], "value": found.value}
-    return BlockedForm(op_type="BlockedPad", domain=DOMAIN, attributes=stated, inputs=1)
+    return BlockedForm(op_type="BlockedPad", domain=DOMAIN, attributes=stated, order=(0,))
 
 
 def _pooled(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
@@ -140,27 +162,34 @@ def _resized(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
     if len(repeats) != _PICTURE or repeats[:2] != [1, 1] or not all(each.is_integer() and each > 0 for each in repeats):
         return None
     attributes = {"scales": [int(each) for each in repeats], "mode": "nearest"}
-    return BlockedForm(op_type="Upsample", domain=BLOCKED, attributes=attributes, inputs=1)
+    return BlockedForm(op_type="Upsample", domain=BLOCKED, attributes=attributes, order=(0,))
 
 
-_FORMS: Mapping[str, Callable[[onnx.NodeProto, Surroundings], BlockedForm | None]] = MappingProxyType(
+_ALONE = ("Relu", "Sigmoid", "Tanh", "LeakyRelu", "Elu", "Clip", "HardSigmoid", "HardSwish")
+_FORMS: Mapping[tuple[str, str], Callable[[onnx.NodeProto, Surroundings], BlockedForm | None]] = MappingProxyType(
     {
-        **dict.fromkeys(("Relu", "Sigmoid", "Tanh", "LeakyRelu", "Elu", "Clip", "HardSigmoid", "HardSwish"), _same),
-        **dict.fromkeys(("Add", "Sub", "Mul"), _alike),
-        "Concat": _joined,
-        "InstanceNormalization": _instance_normalisation,
-        "LRN": _local_response,
-        "MaxPool": _pooled,
-        "Pad": _padded,
-        "Resize": _resized,
+        **{("", name): _same for name in _ALONE},
+        ("com.microsoft", "QuickGelu"): _same,
+        ("", "Add"): _alike,
+        ("", "Div"): _alike,
+        ("", "Sub"): _alike,
+        ("", "Mul"): _multiplied,
+        ("", "PRelu"): _prelu,
+        ("", "Concat"): _joined,
+        ("", "InstanceNormalization"): _instance_normalisation,
+        ("", "LRN"): _local_response,
+        ("", "MaxPool"): _pooled,
+        ("", "Pad"): _padded,
+        ("", "Resize"): _resized,
     }
 )
+"""By domain and type."""
 
 
 def rewritten(node: onnx.NodeProto, form: BlockedForm, inputs: Sequence[str], output: str) -> onnx.NodeProto:
     """The node in a form, with these inputs and this output."""
-    names = list(inputs[: form.inputs] if form.inputs is not None else inputs)
-    made = onnx.helper.make_node(form.op_type, names, [output], name=node.name, domain=form.domain)
+    names = list(inputs) if form.order is None else [inputs[at] for at in form.order]
+    made = onnx.helper.make_node(form.op_type, names, [output], name=node.name, domain=form.domain or node.domain)
     if form.attributes is None:
         made.attribute.extend(node.attribute)
     else:

@@ -5,6 +5,8 @@
 // kernel_probe pad PLANES SIZES[3] EDGE VALUE BEFORE[3] AFTER[3] reads x in blocks and writes it padded.
 // kernel_probe lrn N BLOCKS PIXELS SIZE ALPHA BETA BIAS, and
 // kernel_probe instance N BLOCKS PIXELS EPSILON LOW HIGH, which also reads scale and bias: x in blocks, normalised.
+// kernel_probe scale N BLOCKS PIXELS IS_OF_IMAGE, and
+// kernel_probe prelu N BLOCKS PIXELS IS_OF_IMAGE read x in blocks and a number for each channel, and write the result.
 // kernel_probe pool PLANES SIZES[3] WINDOW[3] STRIDES[3] BEFORE[3] AFTER[3] reads x in blocks and writes what is left.
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "kernels/blocks.h"
+#include "kernels/channelwise.h"
 #include "kernels/kernels.h"
 #include "kernels/normalisation.h"
 #include "kernels/padding.h"
@@ -86,6 +89,18 @@ int main(int, char** argv) {
         const Numbers x = read(planes * product(sizes) * intarsia::kBlock);
         Numbers y(planes * product(wide) * intarsia::kBlock);
         intarsia::pad(padding, x.data(), y.data(), planes, sizes, threads);
+        write(y);
+        return 0;
+    }
+    if (std::strcmp(name, "scale") == 0 || std::strcmp(name, "prelu") == 0) {
+        const intarsia::Planes planes{number(), number(), number()};
+        const bool is_of_image = number() != 0;
+        const std::size_t channels = planes.blocks * intarsia::kBlock;
+        const Numbers x = read(planes.images * channels * planes.pixels);
+        const Numbers own = read(is_of_image ? planes.images * channels : channels);
+        Numbers y(x.size());
+        const auto compute = std::strcmp(name, "scale") == 0 ? intarsia::scale : intarsia::prelu;
+        compute(planes, x.data(), own.data(), is_of_image, y.data(), threads);
         write(y);
         return 0;
     }

@@ -139,6 +139,19 @@ def local_response(
     return _plain(np.frombuffer(told, np.float32), x.shape, block), want
 
 
+def channelwise(
+    program: Path, block: int, name: str, counts: Triple, is_of_image: bool, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the library makes of images, blocks and pixels by a number for each channel, and numpy does."""
+    images, blocks, pixels = counts
+    draw = np.random.default_rng(seed)
+    x = draw.standard_normal((images, blocks * block, pixels)).astype(np.float32)
+    own = draw.standard_normal((images if is_of_image else 1, blocks * block, 1)).astype(np.float32)
+    want = x * own if name == "scale" else np.where(x < 0, x * own, x)
+    told = _told(program, (name, *counts, int(is_of_image)), _blocked(x, block).tobytes() + own.tobytes())
+    return _plain(np.frombuffer(told, np.float32), x.shape, block), want
+
+
 def normalised(
     program: Path, block: int, counts: Triple, mean: float, limits: tuple[float, float], seed: int
 ) -> tuple[np.ndarray, np.ndarray, float]:

@@ -184,3 +184,13 @@ def test_each_channel_is_normalised_over_its_image(
     got, want, factor = running.normalised(*probe, counts, mean, limits, seed)
     # The mean is rounded to 24 bits, as the numbers are; the factor makes more of what that leaves.
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 + 2e-7 * abs(mean) * factor)
+
+
+@settings(max_examples=20, deadline=None)
+@given(counts=COUNTS, is_of_image=st.booleans(), seed=st.integers(0, 99))
+@pytest.mark.parametrize("name", ["scale", "prelu"])
+def test_each_channel_has_a_number_of_its_own(
+    probe: tuple[Path, int], name: str, counts: Triple, is_of_image: bool, seed: int
+) -> None:
+    got, want = running.channelwise(*probe, name, counts, is_of_image, seed)
+    assert np.array_equal(got, want)

@@ -170,6 +170,7 @@ def picture(
         "twice": np.array([1, 1, 2, 3], np.float32),
         "more": np.array([1, 1, 1.5, 2], np.float32),
         "number": np.array(0.5, np.float32),
+        "slopes": np.ones((8, 1, 1), np.float32),
     }
     proto = model(
         nodes,
@@ -273,6 +274,32 @@ def test_values_of_unlike_or_unknown_sizes_meet_plain() -> None:
     assert between(*nodes)[-2:] == ["Add a b > c", "ReorderInput c > z_"]
     assert between(*nodes, shapes={"a": (1, 8, 9, 9), "b": (1, 8, 1, 1)})[-2] == "Add a b > c"
     assert between(*nodes, shapes={"a": (1, 8, 9, 9), "b": (1, 8, 9, 9)})[-1] == "Add a_ b/blocks > c/blocks"
+
+
+def test_one_number_meets_them_in_any_order() -> None:
+    assert between(node("Div", "a number", "b")) == ["Div a_ number > b/blocks"]
+    assert between(node("Sub", "number a", "b")) == ["Sub number a_ > b/blocks"]
+
+
+def test_a_factor_for_each_channel_is_read_as_it_is() -> None:
+    shapes = {"a": (1, 8, 9, 9), "f": (1, 8, 1, 1), "g": (1, 1, 9, 9)}
+    factor = node("Softmax", "x", "f")
+    for inputs in ("a f", "f a"):
+        assert between(factor, node("Mul", inputs, "b"), shapes=shapes)[-1] == "BlockedScale a_ f > b/blocks"
+    other = node("Softmax", "x", "g")
+    assert between(other, node("Mul", "a g", "b"), shapes=shapes)[-2] == "Mul a g > b"
+
+
+def test_slopes_are_taken_where_there_is_one_for_each_channel() -> None:
+    shapes = {"a": (1, 8, 9, 9)}
+    assert between(node("PRelu", "a slopes", "b"), shapes=shapes) == ["BlockedPRelu a_ slopes > b/blocks"]
+    assert "PRelu a number > b" in between(node("PRelu", "a number", "b"), shapes=shapes)
+    assert "PRelu a slopes > b" in between(node("PRelu", "a slopes", "b"))
+
+
+def test_an_activation_that_onnxruntime_fused_stays_in_blocks() -> None:
+    fused = helper.make_node("QuickGelu", ["a"], ["b"], domain="com.microsoft", alpha=1.0)
+    assert between(fused) == ["QuickGelu a_ > b/blocks"]
 
 
 def test_channels_of_a_block_that_is_not_full_stay_plain() -> None:

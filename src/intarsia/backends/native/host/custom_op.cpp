@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "blocks_op.h"
+#include "channelwise_op.h"
 #include "convolution_op.h"
 #include "normalisation_op.h"
 #include "partition_op.h"
@@ -27,6 +28,8 @@ OrtCustomOpDomain* domain(const Functions& ort) {
     static const ReorderOperator from_blocks(ort, "FromBlocks", intarsia::from_blocks);
     static const intarsia::MaxPoolOperator max_pool(ort);
     static const intarsia::PadOperator pad(ort);
+    static const intarsia::ChannelwiseOperator scale(ort, "BlockedScale", intarsia::scale);
+    static const intarsia::ChannelwiseOperator prelu(ort, "BlockedPRelu", intarsia::prelu);
     static const intarsia::LocalResponseOperator local_response(ort);
     static const intarsia::InstanceNormalisationOperator instance_normalisation(ort);
     static const intarsia::PartitionOperator partition(ort);
@@ -36,8 +39,8 @@ OrtCustomOpDomain* domain(const Functions& ort) {
         for (const auto& each : convolutions) {
             check(ort, ort.add_to_domain(fresh, each.get()));
         }
-        const OrtCustomOp* others[] = {&to_blocks,      &from_blocks,            &max_pool, &pad,
-                                        &local_response, &instance_normalisation, &partition};
+        const OrtCustomOp* others[] = {&to_blocks, &from_blocks,    &max_pool,               &pad,      &scale,
+                                        &prelu,     &local_response, &instance_normalisation, &partition};
         for (const OrtCustomOp* each : others) {
             check(ort, ort.add_to_domain(fresh, each));
         }

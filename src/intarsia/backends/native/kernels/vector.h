@@ -20,6 +20,10 @@ inline Vec multiply_add(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); 
 // The second operand of the instruction comes back when either is NaN, so a NaN pixel stays one.
 // (Masked, because the plain intrinsics set off GCC 12's -Wmaybe-uninitialized.)
 inline Vec larger(Vec a, Vec b) { return _mm512_maskz_max_ps(0xffff, a, b); }
+// A NaN stays one, as it is not below zero.
+inline Vec multiply_where_negative(Vec v, Vec factor) {
+    return _mm512_mask_mul_ps(v, _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_LT_OQ), v, factor);
+}
 inline Vec square_root(Vec v) { return _mm512_maskz_sqrt_ps(0xffff, v); }
 inline Vec clamp(Vec v, Vec low, Vec high) {
     return _mm512_maskz_min_ps(0xffff, high, _mm512_maskz_max_ps(0xffff, low, v));
@@ -32,6 +36,9 @@ inline void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
 inline Vec broadcast(float value) { return _mm256_set1_ps(value); }
 inline Vec multiply_add(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
 inline Vec larger(Vec a, Vec b) { return _mm256_max_ps(a, b); }
+inline Vec multiply_where_negative(Vec v, Vec factor) {
+    return _mm256_blendv_ps(v, _mm256_mul_ps(v, factor), _mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_LT_OQ));
+}
 inline Vec square_root(Vec v) { return _mm256_sqrt_ps(v); }
 inline Vec clamp(Vec v, Vec low, Vec high) { return _mm256_min_ps(high, _mm256_max_ps(low, v)); }
 #endif
