@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -180,7 +180,7 @@ def projected(rows: Sequence[Json]) -> Json:
     return found
 
 
-def table(results: Json) -> Iterator[str]:
+def table(results: Mapping[str, Any]) -> Iterator[str]:
     """The figures, with what a larger store would do."""
     yield "| store | records | MB | look-up, ms (p99) | of what is not there | warm compile, s |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"

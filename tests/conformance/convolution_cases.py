@@ -232,6 +232,20 @@ def _between_cases() -> Iterator[Case]:
         "repeated-pixels": (node("Resize", "c - twice", "r", **resize), node("Pad", "r edges", "d", mode="edge")),
         "a-limit": (node("Pad", "c edges value", "p"), node("HardSigmoid", "p", "d")),
         "slopes": (node("PRelu", "c slopes", "d"),),
+        "normalisation": (
+            node("BatchNormalization", "c s t mean spread", "n"),
+            node("Mul", "n slopes", "m"),
+            node("Add", "m shifts", "a"),
+            node("Relu", "a", "d"),
+        ),
+        "normalisation-read-twice": (
+            node("Relu", "c", "q"),
+            node("BatchNormalization", "q s t mean spread", "n"),
+            node("Relu", "n", "r"),
+            node("ReduceMean", "r axes", "m"),
+            node("Mul", "r m", "o"),
+            node("Add", "o n", "d"),
+        ),
         "squeeze-and-excite": (
             node("Sigmoid", "c", "g"),
             node("Mul", "c g", "a"),
@@ -252,6 +266,10 @@ def _between_cases() -> Iterator[Case]:
             "twice": np.array([1, 1, 2, 3], np.float32),
             "value": scalar(0.5),
             "slopes": (32, 1, 1),
+            "shifts": (32, 1, 1),
+            "mean": (32,),
+            "spread": np.linspace(0.5, 2, 32, dtype=np.float32),
+            "axes": i64(-1, 2),
             "squeeze": (8, 32, 1, 1),
             "excite": (32, 8, 1, 1),
         }

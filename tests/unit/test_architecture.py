@@ -96,6 +96,7 @@ FOREIGN = {
 REWRITERS = frozenset(
     Path("backends/onnxruntime", name)
     for name in (
+        "affine.py",
         "blocked_nodes.py",
         "layouts.py",
         "nchwc_boundaries.py",

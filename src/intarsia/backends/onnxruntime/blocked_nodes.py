@@ -16,8 +16,11 @@ from intarsia.graph.placeholder_ops import DOMAIN
 
 VOLUME_CONVOLUTION = "WinogradVolume"
 """Our convolution that reads and writes our blocks of volumes, whatever lies before and behind it."""
-NORMALISATION = "BlockedInstanceNormalization"
-OURS = frozenset({"BlockedLRN", "BlockedPad", "BlockedPRelu", "BlockedScale", NORMALISATION})
+NORMALISATION, AFFINE = "BlockedInstanceNormalization", "BlockedAffine"
+HOLDING = frozenset({NORMALISATION, AFFINE})
+"""Operators of ours with the attributes ``low`` and ``high``, between which they hold what comes out."""
+UNHELD: Mapping[str, float] = MappingProxyType({"low": -math.inf, "high": math.inf})
+OURS = frozenset({AFFINE, "BlockedLRN", "BlockedPad", "BlockedPRelu", "BlockedScale", NORMALISATION})
 """Operators of ours that do more than to keep values in blocks."""
 _SUM = 3
 _SCALES, _SIZES = 2, 3
@@ -51,7 +54,8 @@ class BlockedForm:
         attributes: Its attributes; ``None`` if they stay as they are.
         reads: Positions of the inputs that must be in blocks; the others are read as they are.
         is_worth_packing: Whether it computes in blocks though it is the first to want its inputs so.
-        order: Which of the node's inputs it has, in its own order; ``None`` for all as they are.
+        order: Which of the node's inputs it has, in its own order, and ``None`` where it lacks one; all as they are if
+            left out.
     """
 
     op_type: str
@@ -59,7 +63,7 @@ class BlockedForm:
     attributes: Mapping[str, Any] | None = None
     reads: tuple[int, ...] = (0,)
     is_worth_packing: bool = False
-    order: tuple[int, ...] | None = None
+    order: tuple[int | None, ...] | None = None
 
 
 def blocked_form(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
@@ -92,8 +96,42 @@ def _alike(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
     return BlockedForm(op_type=node.op_type, reads=(0, 1))
 
 
+def _added(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
+    """A sum number by number, or of a constant for each channel."""
+    for value, shift in ((0, 1), (1, 0)):
+        sizes, constant = around.shapes.get(node.input[value], ()), around.constants.get(node.input[shift])
+        dims = tuple(constant.dims) if constant is not None else ()
+        if _are_of_channels(dims, sizes):
+            order = (value, None, shift)
+            return BlockedForm(op_type=AFFINE, domain=DOMAIN, attributes=UNHELD, reads=(value,), order=order)
+    return _alike(node, around)
+
+
+def _are_of_channels(dims: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
+    """Whether a constant of this shape has a number for each channel of a value of these sizes."""
+    alone = (1,) * (len(sizes) - 2)
+    return len(sizes) > 2 and sizes[1] > 1 and dims in ((sizes[1], *alone), (1, sizes[1], *alone))
+
+
+def _averaged(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
+    """A mean over both sizes of a picture, which ONNX Runtime has an operator on blocks for."""
+    axes = around.constants.get(node.input[1]) if len(node.input) > 1 else None
+    stated = attributes_of(node)
+    if axes is not None and axes.data_location != onnx.TensorProto.EXTERNAL:
+        stated["axes"] = onnx.numpy_helper.to_array(axes).reshape(-1).tolist()
+    over = sorted(axis % _PICTURE for axis in stated.get("axes", ()))
+    if around.rank != _PICTURE or over != [2, 3] or not stated.get("keepdims", 1):
+        return None
+    return BlockedForm(op_type="GlobalAveragePool", domain=BLOCKED, attributes={}, order=(0,))
+
+
 def _multiplied(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
     """A product number by number, or by one factor for each channel, as squeeze-and-excite has it."""
+    for value, factor in ((0, 1), (1, 0)):
+        sizes, constant = around.shapes.get(node.input[value], ()), around.constants.get(node.input[factor])
+        if constant is not None and _are_of_channels(tuple(constant.dims), sizes):
+            order = (value, factor, None)
+            return BlockedForm(op_type=AFFINE, domain=DOMAIN, attributes=UNHELD, reads=(value,), order=order)
     for value, factor in ((0, 1), (1, 0)):
         sizes, factors = (around.shapes.get(node.input[at], ()) for at in (value, factor))
         if len(sizes) == len(factors) > 2 and sizes[:2] == factors[:2] and max(factors[2:]) == 1 < max(sizes[2:]):
@@ -106,8 +144,7 @@ def _multiplied(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | Non
 def _prelu(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
     """One slope for each channel."""
     slopes, sizes = around.constants.get(node.input[1]), around.shapes.get(node.input[0], ())
-    dims = tuple(slopes.dims) if slopes is not None else ()
-    if len(sizes) < 3 or dims != (sizes[1], *(1,) * (len(sizes) - 2)):
+    if slopes is None or not _are_of_channels(tuple(slopes.dims), sizes):
         return None
     return BlockedForm(op_type="BlockedPRelu", domain=DOMAIN, attributes={})
 
@@ -124,7 +161,7 @@ def _local_response(node: onnx.NodeProto, around: Surroundings) -> BlockedForm:
 
 
 def _instance_normalisation(node: onnx.NodeProto, around: Surroundings) -> BlockedForm:
-    stated = {"epsilon": 1e-5, **attributes_of(node), "low": -math.inf, "high": math.inf}
+    stated = {"epsilon": 1e-5, **attributes_of(node), **UNHELD}
     return BlockedForm(op_type=NORMALISATION, domain=DOMAIN, attributes=stated)
 
 
@@ -170,7 +207,7 @@ _FORMS: Mapping[tuple[str, str], Callable[[onnx.NodeProto, Surroundings], Blocke
     {
         **{("", name): _same for name in _ALONE},
         ("com.microsoft", "QuickGelu"): _same,
-        ("", "Add"): _alike,
+        ("", "Add"): _added,
         ("", "Div"): _alike,
         ("", "Sub"): _alike,
         ("", "Mul"): _multiplied,
@@ -180,6 +217,7 @@ _FORMS: Mapping[tuple[str, str], Callable[[onnx.NodeProto, Surroundings], Blocke
         ("", "LRN"): _local_response,
         ("", "MaxPool"): _pooled,
         ("", "Pad"): _padded,
+        ("", "ReduceMean"): _averaged,
         ("", "Resize"): _resized,
     }
 )
@@ -188,7 +226,7 @@ _FORMS: Mapping[tuple[str, str], Callable[[onnx.NodeProto, Surroundings], Blocke
 
 def rewritten(node: onnx.NodeProto, form: BlockedForm, inputs: Sequence[str], output: str) -> onnx.NodeProto:
     """The node in a form, with these inputs and this output."""
-    names = list(inputs) if form.order is None else [inputs[at] for at in form.order]
+    names = list(inputs) if form.order is None else ["" if at is None else inputs[at] for at in form.order]
     made = onnx.helper.make_node(form.op_type, names, [output], name=node.name, domain=form.domain or node.domain)
     if form.attributes is None:
         made.attribute.extend(node.attribute)

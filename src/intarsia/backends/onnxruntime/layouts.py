@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 import onnx
 
 from intarsia.backends.onnxruntime.blocked_nodes import (
-    NORMALISATION,
+    HOLDING,
     OURS,
     VOLUME_CONVOLUTION,
     BlockedForm,
@@ -81,6 +81,7 @@ class _Layouts:
                 self._read_plain(node)
                 self._written.append(node)
                 self._plain.update(node.output)
+                self._makers.update(dict.fromkeys(node.output, node))
         for value in self._graph.output:
             self._unpack(value.name)
         del self._graph.node[:]
@@ -158,9 +159,11 @@ class _Layouts:
         """Whether what comes before holds the values, so that a Relu has nothing left to do."""
         name = node.input[0]
         maker = self._makers.get(self._blocked.get(name, "")) if node.op_type == "Relu" else None
-        if maker is None or maker.op_type != NORMALISATION or self._readers[name] > 1 or name in self._results:
+        is_ours = maker is not None and maker.domain == DOMAIN and maker.op_type in HOLDING
+        if maker is None or not is_ours or self._readers[name] > 1 or name in self._results:
             return False
-        next(each for each in maker.attribute if each.name == "low").f = 0.0
+        low = next(each for each in maker.attribute if each.name == "low")
+        low.f = max(low.f, 0.0)
         self._note(node.output[0], maker.output[0], self._ranks[name])
         return True
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 import onnx
 
 from intarsia.backends.contract import EVERY_NODE
+from intarsia.backends.onnxruntime.affine import join_affine
+from intarsia.backends.onnxruntime.blocked_nodes import AFFINE
 from intarsia.backends.onnxruntime.kernels import HOST as HOST_KERNEL
 from intarsia.backends.onnxruntime.kernels import Convolution, Kernel, described, kernel_of, tile_of
 from intarsia.backends.onnxruntime.layouts import keep_in_blocks
@@ -100,8 +102,12 @@ def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Subs
         if found is not None:
             _replace(node, found, model.graph, tile_of(way) if way in found.kernel.ways else 0)
             ours.append((_layer(node), found.kernel.operator))
+        elif way != HOST_KERNEL and _scales(node, constants, block):
+            _make_affine(node)
+            ours.append((_layer(node), AFFINE))
     plain = {node.output[0] for node in model.graph.node if original.way(_layer(node)) == HOST_KERNEL}
     ours += keep_in_blocks(model.graph, block, original.shapes, plain)
+    join_affine(model.graph)
     if ours and all(each.domain != DOMAIN for each in model.opset_import):
         model.opset_import.add(domain=DOMAIN, version=1)
     return Substituted(content=serialise(model), kernels=tuple(ours))
@@ -172,6 +178,27 @@ def _replace(node: onnx.NodeProto, found: _Replacement, graph: onnx.GraphProto, 
     if _has(node, _SUM) and not _has(node, _BIAS):
         # ONNX Runtime's shape inference for custom operators reads the type of every input up to the last one.
         node.input[_BIAS] = _zeros(found.channels_out, f"{node.output[0]}/bias", graph)
+
+
+def _scales(node: onnx.NodeProto, constants: Mapping[str, tuple[int, ...]], block: int) -> bool:
+    """Whether a convolution only multiplies each channel and shifts it: so ONNX Runtime writes a normalisation."""
+    attributes = attributes_of(node)
+    if (node.domain, node.op_type) != HOST or _has(node, _SUM):
+        return False
+    channels, *rest = constants.get(node.input[_WEIGHTS], (0,))
+    steps, pads = set(attributes.get("strides") or (1,)), attributes.get("pads") or (0,)
+    is_alone = rest == [1, 1, 1] and attributes.get("group", 1) == channels and steps == {1} and not any(pads)
+    has_constants = not _has(node, _BIAS) or constants.get(node.input[_BIAS]) == (channels,)
+    return is_alone and has_constants and channels % block == 0 and _limits(attributes) is not None
+
+
+def _make_affine(node: onnx.NodeProto) -> None:
+    low, high = _limits(attributes_of(node)) or (-math.inf, math.inf)
+    x, weights, bias = (*node.input, "")[:3]
+    node.domain, node.op_type = DOMAIN, AFFINE
+    node.input[:] = [x, weights, bias]
+    del node.attribute[:]
+    node.attribute.extend(onnx.helper.make_attribute(name, value) for name, value in (("low", low), ("high", high)))
 
 
 def _zeros(count: int, name: str, graph: onnx.GraphProto) -> str:

@@ -7,6 +7,7 @@
 // kernel_probe instance N BLOCKS PIXELS EPSILON LOW HIGH, which also reads scale and bias: x in blocks, normalised.
 // kernel_probe scale N BLOCKS PIXELS IS_OF_IMAGE, and
 // kernel_probe prelu N BLOCKS PIXELS IS_OF_IMAGE read x in blocks and a number for each channel, and write the result.
+// kernel_probe affine N BLOCKS PIXELS STAGES LOW HIGH reads x in blocks and factors and shifts of one or two stages.
 // kernel_probe pool PLANES SIZES[3] WINDOW[3] STRIDES[3] BEFORE[3] AFTER[3] reads x in blocks and writes what is left.
 #include <cstdio>
 #include <cstdlib>
@@ -101,6 +102,20 @@ int main(int, char** argv) {
         Numbers y(x.size());
         const auto compute = std::strcmp(name, "scale") == 0 ? intarsia::scale : intarsia::prelu;
         compute(planes, x.data(), own.data(), is_of_image, y.data(), threads);
+        write(y);
+        return 0;
+    }
+    if (std::strcmp(name, "affine") == 0) {
+        const intarsia::Planes planes{number(), number(), number()};
+        const std::size_t stages = number(), channels = planes.blocks * intarsia::kBlock;
+        const float low = real(), high = real();
+        const Numbers x = read(planes.images * channels * planes.pixels);
+        const Numbers factors = read(channels), shifts = read(channels);
+        const Numbers next = read(stages > 1 ? channels : 0), more = read(stages > 1 ? channels : 0);
+        const intarsia::Affine then{next.data(), more.data(), nullptr, 0, 0};
+        Numbers y(x.size());
+        intarsia::affine(planes, {factors.data(), shifts.data(), stages > 1 ? &then : nullptr, low, high}, x.data(),
+                         y.data(), threads);
         write(y);
         return 0;
     }

@@ -152,6 +152,21 @@ def channelwise(
     return _plain(np.frombuffer(told, np.float32), x.shape, block), want
 
 
+def affine(
+    program: Path, block: int, counts: Triple, stages: int, limits: tuple[float, float], seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the library makes by factors and shifts of each channel, once or twice, and numpy does."""
+    images, blocks, pixels = counts
+    draw = np.random.default_rng(seed)
+    x = draw.standard_normal((images, blocks * block, pixels)).astype(np.float32)
+    numbers = draw.standard_normal((stages, 2, blocks * block)).astype(np.float32)
+    want = x.astype(np.float64)
+    for factors, shifts in numbers:
+        want = want * factors[:, None] + shifts[:, None]
+    told = _told(program, ("affine", *counts, stages, *limits), _blocked(x, block).tobytes() + numbers.tobytes())
+    return _plain(np.frombuffer(told, np.float32), x.shape, block), np.clip(want, *limits)
+
+
 def normalised(
     program: Path, block: int, counts: Triple, mean: float, limits: tuple[float, float], seed: int
 ) -> tuple[np.ndarray, np.ndarray, float]:

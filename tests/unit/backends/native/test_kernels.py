@@ -194,3 +194,17 @@ def test_each_channel_has_a_number_of_its_own(
 ) -> None:
     got, want = running.channelwise(*probe, name, counts, is_of_image, seed)
     assert np.array_equal(got, want)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    counts=COUNTS,
+    stages=st.integers(1, 2),
+    limits=st.sampled_from([(-inf, inf), (0.0, inf), (0.0, 1.0)]),
+    seed=st.integers(0, 99),
+)
+def test_each_channel_is_multiplied_and_shifted(
+    probe: tuple[Path, int], counts: Triple, stages: int, limits: tuple[float, float], seed: int
+) -> None:
+    got, want = running.affine(*probe, counts, stages, limits, seed)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)

@@ -182,6 +182,27 @@ def test_sizes_of_a_model_are_known_and_the_names_that_its_nodes_may_get() -> No
     assert original_of(partition, {}).nodes == {}
 
 
+@pytest.mark.parametrize(("inputs", "ours"), [("x w b", ["x", "w", "b"]), ("x w", ["x", "w", "intarsia/0x16"])])
+def test_a_convolution_that_only_multiplies_each_channel_is_a_product(inputs: str, ours: list[str]) -> None:
+    stated = {"kernel_shape": None, "pads": None, "strides": None, "group": 16, "activation": "Relu"}
+    after = replaced(blocked(inputs, (16, 1, 1, 1), **stated))
+    assert after is not None
+    [one] = after.graph.node
+    assert (one.op_type, list(one.input)) == ("BlockedAffine", ours)
+    assert stated_limits(one) == (0.0, math.inf)
+
+
+@pytest.mark.parametrize("other", [{"strides": [2, 2]}, {"group": 8}, {"pads": [1, 0, 0, 0]}, {"inputs": "x w b s"}])
+def test_a_convolution_that_does_more_is_no_product(other: dict[str, Any]) -> None:
+    stated = {"kernel_shape": None, "pads": None, "strides": None, "group": 16, "weights": (16, 1, 1, 1), **other}
+    assert replaced(blocked(**stated)) is None
+
+
+def stated_limits(node: onnx.NodeProto) -> tuple[float, float]:
+    attributes = attributes_of(node)
+    return attributes["low"], attributes["high"]
+
+
 def test_bytes_that_are_no_model_are_refused() -> None:
     with pytest.raises(ModelError, match="not an ONNX model"):
         substitute(b"\xff\xff\xff", BLOCK)

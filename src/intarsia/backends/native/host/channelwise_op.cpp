@@ -5,21 +5,66 @@
 
 namespace intarsia {
 
+namespace {
+
+Planes planes_of(const Blocked& x) {
+    return {x.images, x.planes / std::max<std::size_t>(1, x.images), x.pixels()};
+}
+
+// An input of numbers for channels; null where there is none.
+struct Numbers {
+    const float* data;
+    std::int64_t count;
+};
+
+Numbers numbers_of(const ort::Functions& ort, const OrtKernelContext* context, std::size_t index) {
+    std::size_t inputs = 0;
+    check(ort, ort.input_count(context, &inputs));
+    const OrtValue* value = nullptr;
+    if (index < inputs) {
+        check(ort, ort.input(context, index, &value));
+    }
+    if (value == nullptr) {
+        return {nullptr, 0};
+    }
+    const Dimensions shape = dimensions_of(ort, value);
+    return {data_of(ort, value), std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>())};
+}
+
+void require(bool fits, const std::string& name) {
+    if (!fits) {
+        throw std::runtime_error("an input of " + name + " has not one number for each channel");
+    }
+}
+
+}  // namespace
+
 void ChannelwiseNode::compute(OrtKernelContext* context) const {
     const ort::Functions& ort = op_.ort;
     const Blocked x = blocked_input(ort, op_.name, context);
-    const OrtValue* numbers = nullptr;
-    check(ort, ort.input(context, 1, &numbers));
-    const Dimensions shape = dimensions_of(ort, numbers);
-    const std::int64_t count = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-    const bool is_of_image = count == x.shape[0] * x.shape[1];
-    if (!is_of_image && count != x.shape[1]) {
-        throw std::runtime_error("the second input of " + op_.name + " has not one number for each channel");
-    }
+    const Numbers numbers = numbers_of(ort, context, 1);
+    const bool is_of_image = numbers.count == x.shape[0] * x.shape[1];
+    require(is_of_image || numbers.count == x.shape[1], op_.name);
     float* y = blocked_output(ort, context, x.shape);
     SessionPool pool{ort, context};
-    const Planes planes{x.images, x.planes / std::max<std::size_t>(1, x.images), x.pixels()};
-    op_.compute(planes, data_of(ort, x.value), data_of(ort, numbers), is_of_image, y, pool.threads());
+    op_.compute(planes_of(x), data_of(ort, x.value), numbers.data, is_of_image, y, pool.threads());
+}
+
+void AffineNode::compute(OrtKernelContext* context) const {
+    const ort::Functions& ort = op_.ort;
+    const Blocked x = blocked_input(ort, op_.name, context);
+    const float* each[4] = {};
+    for (std::size_t index = 0; index < 4; ++index) {
+        const Numbers numbers = numbers_of(ort, context, index + 1);
+        require((numbers.data == nullptr && index > 1) || numbers.count == x.shape[1], op_.name);
+        each[index] = numbers.data;
+    }
+    require((each[2] == nullptr) == (each[3] == nullptr), op_.name);
+    float* y = blocked_output(ort, context, x.shape);
+    SessionPool pool{ort, context};
+    const Affine then{each[2], each[3], nullptr, 0, 0};
+    affine(planes_of(x), {each[0], each[1], each[2] ? &then : nullptr, low_, high_}, data_of(ort, x.value), y,
+           pool.threads());
 }
 
 }  // namespace intarsia

@@ -30,6 +30,7 @@ OrtCustomOpDomain* domain(const Functions& ort) {
     static const intarsia::PadOperator pad(ort);
     static const intarsia::ChannelwiseOperator scale(ort, "BlockedScale", intarsia::scale);
     static const intarsia::ChannelwiseOperator prelu(ort, "BlockedPRelu", intarsia::prelu);
+    static const intarsia::AffineOperator affine(ort);
     static const intarsia::LocalResponseOperator local_response(ort);
     static const intarsia::InstanceNormalisationOperator instance_normalisation(ort);
     static const intarsia::PartitionOperator partition(ort);
@@ -39,8 +40,9 @@ OrtCustomOpDomain* domain(const Functions& ort) {
         for (const auto& each : convolutions) {
             check(ort, ort.add_to_domain(fresh, each.get()));
         }
-        const OrtCustomOp* others[] = {&to_blocks, &from_blocks,    &max_pool,               &pad,      &scale,
-                                        &prelu,     &local_response, &instance_normalisation, &partition};
+        const OrtCustomOp* others[] = {&to_blocks, &from_blocks, &max_pool,       &pad,
+                                        &scale,     &prelu,       &affine,         &local_response,
+                                        &instance_normalisation,  &partition};
         for (const OrtCustomOp* each : others) {
             check(ort, ort.add_to_domain(fresh, each));
         }

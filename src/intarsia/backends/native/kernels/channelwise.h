@@ -18,4 +18,14 @@ void scale(const Planes& planes, const float* x, const float* factors, bool is_o
 void prelu(const Planes& planes, const float* x, const float* slopes, bool is_of_image, float* y,
            const Threads& threads);
 
+// y = clamp(x * factors + shifts, low, high), each [C]; with `then` the result is multiplied and shifted once more
+// before it is held.
+struct Affine {
+    const float *factors, *shifts;
+    const Affine* then;
+    float low, high;
+};
+
+void affine(const Planes& planes, const Affine& asked, const float* x, float* y, const Threads& threads);
+
 }  // namespace intarsia

@@ -1,0 +1,83 @@
+"""Joins our operators that multiply and shift each channel by constants, one behind the other, to one.
+
+ONNX Runtime writes a normalisation, and products and sums with a constant for each channel, as a pass over the values
+each. Until it is finished here, such a node of ours has an empty name for a factor or a shift that it lacks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import onnx
+
+from intarsia.backends.onnxruntime.blocked_nodes import AFFINE
+from intarsia.backends.onnxruntime.saved_model import attributes_of
+from intarsia.graph.placeholder_ops import DOMAIN
+
+_STAGES = 2
+"""Products and sums that one operator does one after the other, at most."""
+Stages = tuple[tuple[str, str], ...]
+"""The names of factors and shifts; empty for none."""
+
+
+def join_affine(graph: onnx.GraphProto) -> None:
+    """Join them where nothing else reads what lies between, and give each all its inputs."""
+    readers = Counter(name for node in graph.node for name in node.input)
+    kept = {value.name for value in graph.output}
+    makers: dict[str, onnx.NodeProto] = {}
+    for node in [each for each in graph.node if _is_affine(each)]:
+        before = makers.get(node.input[0])
+        stages = _stages(node)
+        alone = before is not None and readers[node.input[0]] == 1 and node.input[0] not in kept
+        if before is not None and alone and _is_free(before):
+            both = _joined(_stages(before), stages)
+            if len(both) <= _STAGES:
+                node.input[0], stages = before.input[0], both
+                graph.node.remove(before)
+        node.input[:] = [node.input[0], *(name for stage in stages for name in stage)]
+        makers[node.output[0]] = node
+    _complete(graph)
+
+
+def _is_affine(node: onnx.NodeProto) -> bool:
+    return (node.domain, node.op_type) == (DOMAIN, AFFINE)
+
+
+def _stages(node: onnx.NodeProto) -> Stages:
+    names = tuple(node.input[1:])
+    return tuple(zip(names[::2], names[1::2], strict=True))
+
+
+def _is_free(node: onnx.NodeProto) -> bool:
+    """Whether it holds nothing of what comes out."""
+    stated = attributes_of(node)
+    return bool(stated["low"] == -math.inf and stated["high"] == math.inf)
+
+
+def _joined(one: Stages, other: Stages) -> Stages:
+    """Both, one after the other; a product without a shift takes that of a sum behind it."""
+    (factor, shift), (next_factor, next_shift) = one[-1], other[0]
+    if not shift and not next_factor:
+        return (*one[:-1], (factor, next_shift), *other[1:])
+    return (*one, *other)
+
+
+def _complete(graph: onnx.GraphProto) -> None:
+    """Factors of one and shifts of zero where a node has none: ONNX Runtime wants a type of every input."""
+    sizes = {tensor.name: math.prod(tensor.dims) for tensor in graph.initializer}
+    made: dict[tuple[float, int], str] = {}
+    for node in filter(_is_affine, graph.node):
+        channels = max(sizes[name] for name in node.input[1:] if name)
+        for at, name in enumerate(node.input):
+            if not name:
+                number = 1.0 if at % 2 else 0.0
+                node.input[at] = made.setdefault((number, channels), _constant(graph, number, channels))
+
+
+def _constant(graph: onnx.GraphProto, number: float, count: int) -> str:
+    """The name of a constant of so many equal numbers."""
+    name = f"intarsia/{number:g}x{count}"
+    if all(tensor.name != name for tensor in graph.initializer):
+        graph.initializer.append(onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [count], [number] * count))
+    return name
