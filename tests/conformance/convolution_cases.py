@@ -213,6 +213,36 @@ def _pointwise_cases() -> Iterator[Case]:
         )
 
 
+def _normalised_cases() -> Iterator[Case]:
+    """Convolutions of 1x1 behind normalisation, as dense networks have them."""
+    for name, inputs, size in (("", "d v", (9, 11)), ("-and-bias", "d v u", (30, 40))):
+        yield Case(
+            name=f"conv1x1-behind-normalisation{name}",
+            nodes=(
+                node("Conv", "x w", "c", pads=[1, 1, 1, 1]),
+                node("Concat", "x c", "j", axis=1),
+                node("BatchNormalization", "j s t mean spread", "n"),
+                node("Mul", "n slopes", "m"),
+                node("Add", "m shifts", "a"),
+                node("Relu", "a", "d"),
+                node("Conv", inputs, "e"),
+                node("Relu", "e"),
+            ),
+            inputs={"x": f32(2, 32, *size)},
+            weights={
+                "w": (32, 32, 3, 3),
+                "s": (64,),
+                "t": (64,),
+                "mean": (64,),
+                "spread": np.linspace(0.5, 2, 64, dtype=np.float32),
+                "slopes": (64, 1, 1),
+                "shifts": (64, 1, 1),
+                "v": (96, 64, 1, 1),
+                **({"u": (96,)} if name else {}),
+            },
+        )
+
+
 def _between_cases() -> Iterator[Case]:
     """What stands between two convolutions, and is computed in their layout or takes the values out of it."""
     resize = {"mode": "nearest", "nearest_mode": "floor", "coordinate_transformation_mode": "asymmetric"}
@@ -305,5 +335,6 @@ CONVOLUTION_CASES = (
     *_volume_cases(),
     *_few_output_cases(),
     *_pointwise_cases(),
+    *_normalised_cases(),
     *_between_cases(),
 )

@@ -96,12 +96,12 @@ FOREIGN = {
 REWRITERS = frozenset(
     Path("backends/onnxruntime", name)
     for name in (
-        "affine.py",
-        "blocked_nodes.py",
-        "layouts.py",
+        "blocks/affine.py",
+        "blocks/blocked_nodes.py",
+        "blocks/layouts.py",
         "nchwc_boundaries.py",
-        "pad_folding.py",
-        "padding.py",
+        "blocks/pad_folding.py",
+        "blocks/padding.py",
         "saved_model.py",
         "substitution.py",
         "unsigned_weights.py",

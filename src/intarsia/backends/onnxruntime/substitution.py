@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 import onnx
 
 from intarsia.backends.contract import EVERY_NODE
-from intarsia.backends.onnxruntime.affine import join_affine
-from intarsia.backends.onnxruntime.blocked_nodes import AFFINE
+from intarsia.backends.onnxruntime.blocks.affine import join_affine
+from intarsia.backends.onnxruntime.blocks.blocked_nodes import AFFINE
+from intarsia.backends.onnxruntime.blocks.layouts import keep_in_blocks
+from intarsia.backends.onnxruntime.blocks.pad_folding import fold_pads
 from intarsia.backends.onnxruntime.kernels import HOST as HOST_KERNEL
 from intarsia.backends.onnxruntime.kernels import Convolution, Kernel, described, kernel_of, tile_of
-from intarsia.backends.onnxruntime.layouts import keep_in_blocks
-from intarsia.backends.onnxruntime.pad_folding import fold_pads
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, parsed
 from intarsia.graph.engine_names import engine_names, node_of
 from intarsia.graph.export import serialise

@@ -1,6 +1,7 @@
 // Runs one kernel on what comes in, so that a test can compare what goes out:
 // kernel_probe NAME GROUPS C K TAPS[3] BEFORE[3] AFTER[3] TILE N IN[3] HAS_BIAS HAS_SUM IN_PLACE LOW HIGH
-// reads weights, bias, x and sum as floats and writes y. Each lies in memory of exactly its size.
+// reads weights, bias, x and sum as floats and writes y. Each lies in memory of exactly its size. A kernel that does
+// something with x first reads factors and shifts behind the sum, and holds what comes of them above zero.
 // kernel_probe reorder PLANES SIZES[3] reads x and writes it in blocks, and then out of them again.
 // kernel_probe pad PLANES SIZES[3] EDGE VALUE BEFORE[3] AFTER[3] reads x in blocks and writes it padded.
 // kernel_probe lrn N BLOCKS PIXELS SIZE ALPHA BETA BIAS, and
@@ -15,11 +16,11 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/blocks.h"
-#include "kernels/channelwise.h"
+#include "blocks/blocks.h"
+#include "blocks/channelwise.h"
 #include "kernels/kernels.h"
-#include "kernels/normalisation.h"
-#include "kernels/padding.h"
+#include "blocks/normalisation.h"
+#include "blocks/padding.h"
 #include "kernels/vector.h"
 
 namespace {
@@ -164,6 +165,9 @@ int main(int, char** argv) {
 
     for (const auto& each : intarsia::kKernels) {
         if (std::strcmp(each.name, name) != 0) continue;
+        const Numbers factors = read(each.has_before ? filter.channels_in : 0), shifts = read(factors.size());
+        const intarsia::Affine before{factors.data(), shifts.data(), nullptr, 0, 1e30f};
+        call.before = each.has_before ? &before : nullptr;
         const auto kernel = each.make(filter);
         bias.assign(bias.size(), 0);  // it was copied
         kernel->run(call, threads);

@@ -16,10 +16,12 @@ from intarsia.backends.native import library, recipe
 _PROBE = Path(__file__).with_name("kernel_probe.cpp")
 _FLAGS = ("-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-g1")
 _SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-_KERNELS = "kernels"
-"""The folder of sources that need no host."""
+_HOST = "host"
+"""The folder of sources that need one."""
 PLAIN = {"WinogradVolume"}
 """Kernels whose weights are as ONNX has them."""
+WITH_BEFORE = {"PointwiseAffine"}
+"""Kernels that multiply and shift each channel of the input first, and hold it above zero."""
 Triple = tuple[int, int, int]
 
 
@@ -52,7 +54,8 @@ class Convolution:
 
 def build(instruction_sets: tuple[str, ...], program: Path) -> None:
     """Compile the program that runs kernels, a source on each core at a time."""
-    sources = [_PROBE, *(path for path in recipe.sources("*.cpp") if path.parent.name == _KERNELS)]
+    within = (path for path in recipe.sources("*.cpp") if path.parent not in {recipe.FOLDER, recipe.FOLDER / _HOST})
+    sources = [_PROBE, *within]
     flags = (*_FLAGS, *_SANITIZED, *(f"-m{name}" for name in instruction_sets), f"-I{recipe.FOLDER}")
     compiler = library.find_compiler()
     assert compiler is not None
@@ -80,12 +83,13 @@ def apart(program: Path, block: int, asked: Convolution, seed: int) -> float:
     weights[slice(asked.used, None) if asked.used is not None else slice(0)] = 0
     bias = draw.standard_normal(channels_out if asked.has_bias else 0).astype(np.float32)
     x = draw.standard_normal((asked.batch, channels_in, *asked.size)).astype(np.float32)
-    plain = _convolved(asked, x, weights)
+    before = draw.standard_normal((2, channels_in if asked.kernel in WITH_BEFORE else 0)).astype(np.float32)
+    plain = _convolved(asked, _after(x, before), weights)
     total = draw.standard_normal(plain.shape).astype(np.float32) if asked.has_sum else np.zeros(0, np.float32)
     if asked.has_bias:
         plain = plain + bias.reshape(1, -1, 1, 1, 1)
     want = np.clip(plain + total if asked.has_sum else plain, asked.low, asked.high)
-    read = (_weights(weights, asked, block), bias, _blocked(x, block), _blocked(total, block))
+    read = (_weights(weights, asked, block), bias, _blocked(x, block), _blocked(total, block), before)
     told = _run(program, asked, (channels_in, channels_out), read)
     got = _plain(np.frombuffer(told, np.float32), want.shape, block)
     scale = float(np.abs(plain).max(initial=0.0))
@@ -200,10 +204,19 @@ def _told(program: Path, words: tuple[object, ...], content: bytes) -> bytes:
     return done.stdout
 
 
+def _after(x: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """What a convolution reads, in double precision."""
+    if before.size == 0:
+        return x.astype(np.float64)
+    factors, shifts = before.astype(np.float64).reshape(2, 1, -1, 1, 1, 1)
+    held: np.ndarray = np.maximum(x * factors + shifts, 0.0)
+    return held
+
+
 def _convolved(asked: Convolution, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """In double precision, without bias."""
     edges = ((0, 0), (0, 0), *zip(asked.before, asked.after, strict=True))
-    padded = np.pad(x.astype(np.float64), edges)
+    padded = np.pad(x, edges)
     windows = np.lib.stride_tricks.sliding_window_view(padded, asked.taps, axis=(2, 3, 4))
     per_in, per_out = (count // asked.groups for count in (x.shape[1], weights.shape[0]))
     parts = [

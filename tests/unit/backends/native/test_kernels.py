@@ -50,6 +50,15 @@ ASKED: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "Pointwise": st.fixed_dictionaries(
         {"taps": st.just((1, 1, 1)), "groups": st.just(1), "before": st.just((0, 0, 0)), "after": st.just((0, 0, 0))}
     ),
+    "PointwiseAffine": st.fixed_dictionaries(
+        {
+            "taps": st.just((1, 1, 1)),
+            "groups": st.just(1),
+            "before": st.just((0, 0, 0)),
+            "after": st.just((0, 0, 0)),
+            "has_sum": st.just(False),
+        }
+    ),
     "Winograd3x3": st.fixed_dictionaries({"taps": st.just((1, 3, 3))}),
     "Winograd5x5": st.fixed_dictionaries({"taps": st.just((1, 5, 5))}),
     "WinogradVolume": st.fixed_dictionaries({"taps": st.tuples(st.integers(1, 4), st.just(3), st.just(3))}),
@@ -57,7 +66,7 @@ ASKED: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 """What sets each kernel apart."""
 
 
-TILES = {kernel.operator: kernel.tiles for kernel in KERNELS}
+TILES = {kernel.operator: kernel.tiles for kernel in KERNELS} | dict.fromkeys(running.WITH_BEFORE, ())
 
 
 @st.composite
@@ -79,7 +88,7 @@ def convolutions(draw: st.DrawFn, operator: str) -> Convolution:
         batch=draw(st.integers(1, 2)),
         size=size,
         has_bias=draw(st.booleans()),
-        has_sum=draw(st.booleans()),
+        has_sum=asked.pop("has_sum", None) is None and draw(st.booleans()),
         in_place=draw(st.booleans()),
         low=limits[0],
         high=limits[1],
@@ -88,7 +97,7 @@ def convolutions(draw: st.DrawFn, operator: str) -> Convolution:
 
 
 def test_every_kernel_is_tried() -> None:
-    assert {kernel.operator for kernel in KERNELS} == set(ASKED)
+    assert {kernel.operator for kernel in KERNELS} | running.WITH_BEFORE == set(ASKED)
 
 
 @pytest.mark.parametrize("operator", ASKED)
@@ -106,11 +115,12 @@ def test_a_kernel_computes_what_the_reference_does(
 def test_work_for_several_threads_is_done_once(probe: tuple[Path, int], operator: str, size: tuple[int, int]) -> None:
     program, block = probe
     one = (0, 1, 1)
-    size_of = {"Winograd5x5": 5, "Pointwise": 1}.get(operator, 3)
-    edge = (0, 0, 0) if operator == "Pointwise" else one
+    size_of = {"Winograd5x5": 5, "Pointwise": 1, "PointwiseAffine": 1}.get(operator, 3)
+    edge = (0, 0, 0) if size_of == 1 else one
+    has_sum = operator not in running.WITH_BEFORE
     taps = (1, size_of, size_of)
     asked = Convolution(
-        kernel=operator, taps=taps, blocks=(4, 3), before=edge, after=edge, size=(1, *size), has_sum=True
+        kernel=operator, taps=taps, blocks=(4, 3), before=edge, after=edge, size=(1, *size), has_sum=has_sum
     )
     assert running.apart(program, block, asked, seed=0) < LARGEST_ERROR
 

@@ -1,5 +1,8 @@
 #include "blocked.h"
 
+#include <functional>
+#include <numeric>
+
 #include "kernels/vector.h"
 
 namespace intarsia {
@@ -21,6 +24,10 @@ float* blocked_output(const ort::Functions& ort, OrtKernelContext* context, cons
     OrtValue* y = nullptr;
     check(ort, ort.output(context, 0, shape.data(), shape.size(), &y));
     return data_of(ort, y);
+}
+
+std::int64_t count_of(const Dimensions& shape) {
+    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 Dimensions integers(const ort::Functions& ort, const OrtKernelInfo* info, const char* name) {

@@ -23,6 +23,9 @@ Blocked blocked_input(const ort::Functions& ort, const std::string& name, const 
 // The memory of an output of this shape.
 float* blocked_output(const ort::Functions& ort, OrtKernelContext* context, const Dimensions& shape);
 
+// How many numbers a shape holds.
+std::int64_t count_of(const Dimensions& shape);
+
 // The attributes of a node.
 Dimensions integers(const ort::Functions& ort, const OrtKernelInfo* info, const char* name);
 float attribute(const ort::Functions& ort, const OrtKernelInfo* info, const char* name);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "blocked.h"
-#include "kernels/blocks.h"
-#include "kernels/padding.h"
+#include "blocks/blocks.h"
+#include "blocks/padding.h"
 
 namespace intarsia {
 

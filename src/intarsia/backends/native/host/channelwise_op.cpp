@@ -1,8 +1,5 @@
 #include "channelwise_op.h"
 
-#include <functional>
-#include <numeric>
-
 namespace intarsia {
 
 namespace {
@@ -27,8 +24,7 @@ Numbers numbers_of(const ort::Functions& ort, const OrtKernelContext* context, s
     if (value == nullptr) {
         return {nullptr, 0};
     }
-    const Dimensions shape = dimensions_of(ort, value);
-    return {data_of(ort, value), std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>())};
+    return {data_of(ort, value), count_of(dimensions_of(ort, value))};
 }
 
 void require(bool fits, const std::string& name) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "blocked.h"
-#include "kernels/channelwise.h"
+#include "blocks/channelwise.h"
 
 namespace intarsia {
 

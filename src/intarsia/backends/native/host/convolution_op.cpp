@@ -1,7 +1,7 @@
 #include "convolution_op.h"
 
 #include "blocked.h"
-
+#include "blocks/channelwise.h"
 #include "kernels/vector.h"
 
 namespace intarsia {
@@ -9,7 +9,7 @@ namespace {
 
 using ort::Functions;
 
-enum Input : std::size_t { kX, kWeights, kBias, kSum };
+enum Input : std::size_t { kX, kWeights, kBias, kSum, kBefore = kSum };
 
 const OrtValue* constant(const Functions& ort, const OrtKernelInfo* info, Input index) {
     int is_constant = 0;
@@ -66,13 +66,15 @@ ConvolutionNode::ConvolutionNode(const ConvolutionOperator& op, const OrtKernelI
       filter_(filter_of(op, info)),
       kernel_(op.kernel.make(filter_)),
       low_(attribute(op.ort, info, "low")),
-      high_(attribute(op.ort, info, "high")) {}
+      high_(attribute(op.ort, info, "high")),
+      before_low_(op.kernel.has_before ? attribute(op.ort, info, "before_low") : 0),
+      before_high_(op.kernel.has_before ? attribute(op.ort, info, "before_high") : 0) {}
 
 void ConvolutionNode::compute(OrtKernelContext* context) const {
     const Functions& ort = op_.ort;
     const std::size_t rank = op_.kernel.rank;
     const OrtValue* x = input(context, kX);
-    const OrtValue* sum = input(context, kSum);
+    const OrtValue* sum = op_.kernel.has_before ? nullptr : input(context, kSum);
     if (filter_.bias == nullptr && input(context, kBias) != nullptr) {
         throw std::runtime_error("the bias of " + op_.name + " is not constant");
     }
@@ -82,6 +84,7 @@ void ConvolutionNode::compute(OrtKernelContext* context) const {
                                  " channels, and was given an input of another shape");
     }
     const Extents in = extents(shape, 2, rank, 1), out = extents_out(filter_, in);
+    const std::int64_t shape_in = shape[1];
     shape[1] = static_cast<std::int64_t>(filter_.channels_out);
     std::copy_n(out.end() - rank, rank, shape.begin() + 2);
     if (sum != nullptr && dimensions_of(ort, sum) != shape) {
@@ -92,9 +95,25 @@ void ConvolutionNode::compute(OrtKernelContext* context) const {
     if (shape[0] == 0 || product(out) == 0) {
         return;
     }
+    Affine then{}, before{};
+    if (op_.kernel.has_before) {
+        const float* each[4] = {};
+        for (std::size_t index = 0; index < 4; ++index) {
+            const OrtValue* numbers = input(context, kBefore + index);
+            each[index] = numbers == nullptr ? nullptr : data_of(ort, numbers);
+            if (numbers != nullptr && count_of(dimensions_of(ort, numbers)) != shape_in) {
+                throw std::runtime_error("an input of " + op_.name + " has not one number for each channel");
+            }
+        }
+        if (each[0] == nullptr || each[1] == nullptr || (each[2] == nullptr) != (each[3] == nullptr)) {
+            throw std::runtime_error(op_.name + " lacks factors or shifts");
+        }
+        then = {each[2], each[3], nullptr, 0, 0};
+        before = {each[0], each[1], each[2] ? &then : nullptr, before_low_, before_high_};
+    }
     SessionPool pool{ort, context};
     kernel_->run({static_cast<std::size_t>(shape[0]), in, out, data_of(ort, input(context, kWeights)),
-                  data_of(ort, x), sum == nullptr ? nullptr : data_of(ort, sum), data_of(ort, y), low_, high_},
+                  data_of(ort, x), sum == nullptr ? nullptr : data_of(ort, sum), data_of(ort, y), low_, high_, op_.kernel.has_before ? &before : nullptr},
                  pool.threads());
 }
 
@@ -110,6 +129,9 @@ const OrtValue* ConvolutionNode::input(const OrtKernelContext* context, std::siz
 
 ConvolutionOperator::ConvolutionOperator(const Functions& functions, const Registered& kernel)
     : Operator(functions, kernel.name), kernel(kernel) {
+    if (kernel.has_before) {
+        return;
+    }
     // The output may take the place of `sum`, which a kernel reads before it writes.
     GetMayInplace = [](int** inputs, int** outputs) -> std::size_t {
         *inputs = new int[1]{kSum};

@@ -3,7 +3,8 @@
 // Inputs: X [N, C, sizes], weights [K, C / group, taps] (constant), bias [K] (constant, optional), sum [N, K, sizes]
 // (optional). Attributes: `pads`, rows of zeros in front along each dimension and then behind (1 where it is left out);
 // `group` (1); `tile`, of results that a kernel computes together (0: it chooses); `low` and `high`, between which
-// results are clamped. Shapes are the plain ones; contents are blocked.
+// results are clamped. In place of the sum, an operator that works on X first has what `BlockedAffine` has behind X, and
+// the attributes `before_low` and `before_high` for it. Shapes are the plain ones; contents are blocked.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -14,7 +15,7 @@ namespace intarsia {
 class ConvolutionNode;
 
 struct ConvolutionOperator : Operator<ConvolutionOperator, ConvolutionNode> {
-    static constexpr std::size_t kInputs = 4, kRequiredInputs = 2;
+    static constexpr std::size_t kInputs = 7, kRequiredInputs = 2;
 
     ConvolutionOperator(const ort::Functions& functions, const Registered& kernel);
 
@@ -37,7 +38,7 @@ class ConvolutionNode {
     const ConvolutionOperator& op_;
     Filter filter_;
     std::unique_ptr<Kernel> kernel_;
-    float low_, high_;
+    float low_, high_, before_low_, before_high_;
 };
 
 }  // namespace intarsia

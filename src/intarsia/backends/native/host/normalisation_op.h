@@ -2,7 +2,7 @@
 #pragma once
 
 #include "blocked.h"
-#include "kernels/normalisation.h"
+#include "blocks/normalisation.h"
 
 namespace intarsia {
 

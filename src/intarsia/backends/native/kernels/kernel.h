@@ -37,6 +37,8 @@ struct Filter {
     std::size_t tile;                               // of results, where a kernel has several; 0: it chooses itself
 };
 
+struct Affine;
+
 // One call, with blocks of B channels. y = clamp(conv(x) + bias + sum, low, high) for x [N][C/B][D][H][W][B], and y and sum
 // [N][K/B][D'][H'][W'][B]. `sum` may be null, or be y itself. `weights` are the same in each call; they are the host's,
 // and read when a shape first asks for them in another form.
@@ -45,6 +47,7 @@ struct Call {
     Extents in, out;
     const float *weights, *x, *sum;
     float *y, low, high;
+    const Affine* before = nullptr;  // what x goes through first; only of kernels that say that they do that
 };
 
 class Kernel {

@@ -1,6 +1,6 @@
 """Filters of 3x3 in height and width, of any depth: Winograd's method in each slice, and the slices summed.
 
-ONNX Runtime has no blocked layout for volumes; `layouts` lets such convolutions share one with what lies
+ONNX Runtime has no blocked layout for volumes; `blocks.layouts` lets such convolutions share one with what lies
 between them.
 """
 

@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from intarsia.backends.onnxruntime.pad_folding import fold_pads
+from intarsia.backends.onnxruntime.blocks.pad_folding import fold_pads
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of
 from tests.unit.graph.models import info, model
 

@@ -1,7 +1,7 @@
 // What does with each channel of values in blocks something of its own: [N][C/B][sizes][B].
 #pragma once
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 
 namespace intarsia {
 
@@ -27,5 +27,8 @@ struct Affine {
 };
 
 void affine(const Planes& planes, const Affine& asked, const float* x, float* y, const Threads& threads);
+
+// The same for some pixels of one block of channels.
+void affine_pixels(const Affine& asked, std::size_t block, const float* x, float* y, std::size_t pixels);
 
 }  // namespace intarsia

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import onnx
 
-from intarsia.backends.onnxruntime.padding import padding_of
+from intarsia.backends.onnxruntime.blocks.padding import padding_of
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, reorders
 
 _RANK = 4

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from intarsia.backends.onnxruntime.padding import Padding, padding_of
+from intarsia.backends.onnxruntime.blocks.padding import Padding, padding_of
 
 RANK = 4
 

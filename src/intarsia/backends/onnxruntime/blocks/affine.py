@@ -1,4 +1,4 @@
-"""Joins our operators that multiply and shift each channel by constants, one behind the other, to one.
+"""Joins our operators that multiply and shift each channel by constants: with one another, and with a 1x1 convolution.
 
 ONNX Runtime writes a normalisation, and products and sums with a constant for each channel, as a pass over the values
 each. Until it is finished here, such a node of ours has an empty name for a factor or a shift that it lacks.
@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection, Mapping
 
 import onnx
 
-from intarsia.backends.onnxruntime.blocked_nodes import AFFINE
+from intarsia.backends.onnxruntime.blocks.blocked_nodes import AFFINE
 from intarsia.backends.onnxruntime.saved_model import attributes_of
 from intarsia.graph.placeholder_ops import DOMAIN
 
+POINTWISE, POINTWISE_AFFINE = "Pointwise", "PointwiseAffine"
+_BIAS, _SUM = 2, 3
 _STAGES = 2
 """Products and sums that one operator does one after the other, at most."""
 Stages = tuple[tuple[str, str], ...]
@@ -38,6 +41,26 @@ def join_affine(graph: onnx.GraphProto) -> None:
         node.input[:] = [node.input[0], *(name for stage in stages for name in stage)]
         makers[node.output[0]] = node
     _complete(graph)
+    _take_in(graph, readers, kept)
+
+
+def _take_in(graph: onnx.GraphProto, readers: Mapping[str, int], kept: Collection[str]) -> None:
+    """Let 1x1 convolutions of ours that alone read what such a node gives do its work on what they read."""
+    makers = {node.output[0]: node for node in graph.node if _is_affine(node)}
+    sizes = {tensor.name: tensor.dims[0] for tensor in graph.initializer if tensor.dims}
+    for node in [each for each in graph.node if (each.domain, each.op_type) == (DOMAIN, POINTWISE)]:
+        name = node.input[0]
+        before = makers.get(name)
+        if before is None or readers[name] > 1 or name in kept or len(node.input) > _SUM:
+            continue
+        stated = attributes_of(before)
+        bias = node.input[_BIAS] if len(node.input) > _BIAS and node.input[_BIAS] else ""
+        bias = bias or _constant(graph, 0.0, sizes[node.input[1]])
+        node.op_type = POINTWISE_AFFINE
+        node.input[:] = [before.input[0], node.input[1], bias, *before.input[1:]]
+        limits = {"before_low": stated["low"], "before_high": stated["high"]}
+        node.attribute.extend(onnx.helper.make_attribute(key, value) for key, value in limits.items())
+        graph.node.remove(before)
 
 
 def _is_affine(node: onnx.NodeProto) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import onnx
 
-from intarsia.backends.onnxruntime.padding import padding_of
+from intarsia.backends.onnxruntime.blocks.padding import padding_of
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of
 from intarsia.graph.placeholder_ops import DOMAIN
 

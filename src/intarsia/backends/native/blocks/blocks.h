@@ -2,7 +2,7 @@
 // pooling. A shape is [N][C][sizes], or in blocks [N][C/B][sizes][B].
 #pragma once
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 
 namespace intarsia {
 

@@ -1,10 +1,10 @@
-#include "normalisation.h"
+#include "blocks/normalisation.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "memory.h"
-#include "vector.h"
+#include "kernels/memory.h"
+#include "kernels/vector.h"
 
 namespace intarsia {
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import onnx
 
-from intarsia.backends.onnxruntime.blocked_nodes import (
+from intarsia.backends.onnxruntime.blocks.blocked_nodes import (
     HOLDING,
     OURS,
     VOLUME_CONVOLUTION,

@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from intarsia.backends.onnxruntime.layouts import keep_in_blocks
+from intarsia.backends.onnxruntime.blocks.layouts import keep_in_blocks
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of
 from intarsia.graph.placeholder_ops import DOMAIN
 from tests.unit.graph.models import info, model

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from intarsia.backends.onnxruntime.affine import join_affine
+from intarsia.backends.onnxruntime.blocks.affine import join_affine
 from intarsia.backends.onnxruntime.saved_model import attributes_of
 from intarsia.graph.placeholder_ops import DOMAIN
 from tests.unit.graph.models import info, model
@@ -19,7 +19,7 @@ def affine(inputs: str, output: str, low: float = -math.inf) -> onnx.NodeProto:
 
 
 def joined(nodes: Sequence[onnx.NodeProto], outputs: str = "y") -> onnx.GraphProto:
-    constants = {name: np.ones((8, 1, 1), np.float32) for name in "fghbcd"}
+    constants = {name: np.ones((8, 1, 1), np.float32) for name in "fghbcd"} | {"w": np.ones((16, 8, 1, 1), np.float32)}
     given = [info("x", (1, 8, 4, 4))]
     graph = model(nodes, given, [info(name, None) for name in outputs.split()], constants, domains={DOMAIN: 1}).graph
     join_affine(graph)
@@ -56,3 +56,21 @@ def test_more_than_two_stages_are_two_passes() -> None:
         "x f b g c > m",
         "m h d > y",
     ]
+
+
+def pointwise(inputs: str) -> onnx.NodeProto:
+    return helper.make_node("Pointwise", inputs.split(), ["y"], domain=DOMAIN, low=-math.inf, high=math.inf)
+
+
+def test_a_convolution_of_1x1_takes_in_what_is_done_with_its_input() -> None:
+    graph = joined([affine("x f b", "n", low=0.0), pointwise("n w")])
+    assert lines(graph) == ["x w intarsia/0x16 f b > y"]
+    [node] = graph.node
+    assert (node.op_type, attributes_of(node)["before_low"]) == ("PointwiseAffine", 0.0)
+    assert lines(joined([affine("x f b", "n"), pointwise("n w c")])) == ["x w c f b > y"]
+
+
+def test_with_a_sum_or_other_readers_it_does_not() -> None:
+    both = [affine("x f b", "n"), pointwise("n w c x")]
+    assert len(joined(both).node) == 2
+    assert len(joined([affine("x f b", "n"), pointwise("n w")], "n y").node) == 2

@@ -1,9 +1,9 @@
-#include "padding.h"
+#include "blocks/padding.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "vector.h"
+#include "kernels/vector.h"
 
 namespace intarsia {
 

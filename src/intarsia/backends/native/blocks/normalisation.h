@@ -1,7 +1,7 @@
 // Normalisations over values in blocks: [N][C/B][sizes][B].
 #pragma once
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 
 namespace intarsia {
 

@@ -1,9 +1,9 @@
-#include "blocks.h"
+#include "blocks/blocks.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "vector.h"
+#include "kernels/vector.h"
 
 namespace intarsia {
 

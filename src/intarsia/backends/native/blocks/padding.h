@@ -1,7 +1,7 @@
 // Padding of values in blocks: [N * C/B][depth][height][width][B].
 #pragma once
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 
 namespace intarsia {
 

@@ -1,0 +1,1 @@
+"""Keeps values in blocks of channels in a model that ONNX Runtime optimised, and joins what works on them."""
