@@ -119,14 +119,13 @@ class WinogradBackend(Backend):
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Let ONNX Runtime optimise, replace, and keep of the weights what the graph does not hold in the same form.
 
-        A partition of a graph may well have nothing to replace; a whole model must.
+        A graph may well have nothing to replace: then kernels may be asked for that are not the usual ones.
         """
         from intarsia.backends.onnxruntime.kernels.asked import asked
 
         with guard(CompileError, _NAME):
             plain, kernels = serialised(model), asked(target)
-            whole = len(model.nodes) == len(model.graph.nodes)
-            replaced = partial(_replaced, model, kernels, whole)
+            replaced = partial(_replaced, model, kernels)
             return offline_optimisation.compiled(plain, model, _saving_options(), replaced)
 
     def meta_type(self, meta: Mapping[str, Any]) -> JsonType:
@@ -188,7 +187,7 @@ class WinogradBackend(Backend):
         with guard(CompileError, _NAME):
             plain = serialised(model)
             content, _ = _replaced(
-                model, asked(target), False, offline_optimisation.optimise(plain, model, _saving_options(), folder)
+                model, asked(target), offline_optimisation.optimise(plain, model, _saving_options(), folder)
             )
             (folder / offline_optimisation.MODEL).write_bytes(content)
             shutil.copyfile(library.built(), folder / _LIBRARY)
@@ -213,14 +212,11 @@ def _saving_options() -> Any:
     return session_options(option_values("all", threads=1, spin=Spin.NEVER))
 
 
-def _replaced(model: SubModel, kernels: Mapping[str, str], must: bool, content: bytes) -> tuple[bytes, dict[str, Any]]:
-    """The model with ours put in, which fails if nothing was found though something must be."""
-    from intarsia.backends.onnxruntime.kernels.graph_rules import ours
+def _replaced(model: SubModel, kernels: Mapping[str, str], content: bytes) -> tuple[bytes, dict[str, Any]]:
+    """The model with ours put in, and which layers these are."""
     from intarsia.backends.onnxruntime.substitution import original_of, substitute
 
     done = substitute(content, library.block(), original_of(model, kernels))
-    if must and not done.kernels and not kernels:
-        raise CompileError(_NAME, f"ONNX Runtime's own optimised model computes no {ours()} in its blocked layout")
     return done.content, {"kernels": [list(pair) for pair in done.kernels]}
 
 

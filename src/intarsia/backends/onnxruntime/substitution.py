@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 import onnx
 
 from intarsia.backends.contract import EVERY_NODE
-from intarsia.backends.onnxruntime.blocks.affine import join_affine
+from intarsia.backends.onnxruntime.blocks.affine import POINTWISE_AFFINE, join_affine, take_in, takers
 from intarsia.backends.onnxruntime.blocks.blocked_nodes import AFFINE
 from intarsia.backends.onnxruntime.blocks.layouts import keep_in_blocks
 from intarsia.backends.onnxruntime.blocks.pad_folding import fold_pads
 from intarsia.backends.onnxruntime.kernels import HOST as HOST_KERNEL
-from intarsia.backends.onnxruntime.kernels import Convolution, Kernel, described, kernel_of, tile_of
+from intarsia.backends.onnxruntime.kernels import OURS, Convolution, Kernel, described, kernel_of, tile_of
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, parsed
 from intarsia.graph.engine_names import engine_names, node_of
 from intarsia.graph.export import serialise
@@ -95,19 +95,26 @@ def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Subs
     fold_pads(model.graph)
     constants = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
     used = _used_channels(model.graph)
-    ours = []
+    ours: list[tuple[str, str]] = []
+    able: dict[str, _Replacement] = {}
     for node in model.graph.node:
         way = original.way(_layer(node))
         found = None if way == HOST_KERNEL else _replacement(node, constants, used, block)
-        if found is not None:
-            _replace(node, found, model.graph, tile_of(way) if way in found.kernel.ways else 0)
+        if found is not None and not found.kernel.is_usual and way != OURS:
+            able[node.output[0]] = found
+        elif found is not None:
             ours.append((_layer(node), found.kernel.operator))
+            _replace(node, found, model.graph, tile_of(way) if way in found.kernel.ways else 0)
         elif way != HOST_KERNEL and _scales(node, constants, block):
             _make_affine(node)
             ours.append((_layer(node), AFFINE))
     plain = {node.output[0] for node in model.graph.node if original.way(_layer(node)) == HOST_KERNEL}
     ours += keep_in_blocks(model.graph, block, original.shapes, plain)
     join_affine(model.graph)
+    for node in takers(model.graph, able):
+        ours.append((_layer(node), POINTWISE_AFFINE))
+        _replace(node, able[node.output[0]], model.graph, 0)
+    take_in(model.graph)
     if ours and all(each.domain != DOMAIN for each in model.opset_import):
         model.opset_import.add(domain=DOMAIN, version=1)
     return Substituted(content=serialise(model), kernels=tuple(ours))

@@ -182,6 +182,27 @@ def test_sizes_of_a_model_are_known_and_the_names_that_its_nodes_may_get() -> No
     assert original_of(partition, {}).nodes == {}
 
 
+@pytest.mark.parametrize(("kernels", "op_type"), [({}, "Conv"), ({"*": "ours"}, "Pointwise"), ({"*": "host"}, "Conv")])
+def test_a_convolution_of_1x1_is_ours_where_that_is_asked_for(kernels: Mapping[str, str], op_type: str) -> None:
+    proto = blocked(weights=(16, 8, 1, 1), kernel_shape=None, pads=None)
+    done = substitute(proto.SerializeToString(), BLOCK, Original(kernels=kernels))
+    assert [each.op_type for each in parsed(done.content).graph.node] == [op_type]
+
+
+def test_a_convolution_of_1x1_is_ours_where_it_can_normalise_what_it_reads() -> None:
+    stated = {"kernel_shape": None, "pads": None}
+    proto = blocked("x s", (16, 8, 1, 1), **stated)
+    [last] = proto.graph.node
+    last.input[:] = ["n", "w", "b"]
+    before = helper.make_node("Conv", ["x", "v"], ["n"], domain=HOST[0], group=8)
+    proto.graph.node.insert(0, before)
+    proto.graph.initializer.append(helper.make_tensor("v", TensorProto.FLOAT, [8, 1, 1, 1], [2.0] * 8))
+    done = substitute(proto.SerializeToString(), BLOCK)
+    [one] = parsed(done.content).graph.node
+    assert (one.op_type, list(one.input)) == ("PointwiseAffine", ["x", "w", "b", "v", "intarsia/0x8"])
+    assert ("y", "PointwiseAffine") in done.kernels
+
+
 @pytest.mark.parametrize(("inputs", "ours"), [("x w b", ["x", "w", "b"]), ("x w", ["x", "w", "intarsia/0x16"])])
 def test_a_convolution_that_only_multiplies_each_channel_is_a_product(inputs: str, ours: list[str]) -> None:
     stated = {"kernel_shape": None, "pads": None, "strides": None, "group": 16, "activation": "Relu"}

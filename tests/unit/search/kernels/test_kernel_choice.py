@@ -114,8 +114,10 @@ def test_an_engine_that_is_far_behind_or_fails_stays_as_it_is() -> None:
     assert chosen(Machine(HERE, failing=True)).tuned == OURS
 
 
-def test_what_is_slower_as_a_whole_is_not_taken() -> None:
-    assert chosen(Machine(HERE), ms=6.0).tuned == OURS
+def test_what_is_slower_as_a_whole_comes_behind_the_usual() -> None:
+    found = chosen(Machine(HERE), ms=6.0)
+    assert (found.tuned, found.outcome.cost_ms) == (OURS, 6.0)
+    assert [asked(each.partitions[0].target) for each in found.candidates] == [{}, {"n0": "tile-2", "n1": "host"}]
 
 
 def test_an_engine_that_tells_nothing_stays_as_it_is() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import onnx
 
@@ -41,18 +41,29 @@ def join_affine(graph: onnx.GraphProto) -> None:
         node.input[:] = [node.input[0], *(name for stage in stages for name in stage)]
         makers[node.output[0]] = node
     _complete(graph)
-    _take_in(graph, readers, kept)
 
 
-def _take_in(graph: onnx.GraphProto, readers: Mapping[str, int], kept: Collection[str]) -> None:
-    """Let 1x1 convolutions of ours that alone read what such a node gives do its work on what they read."""
+def takers(graph: onnx.GraphProto, able: Collection[str]) -> list[onnx.NodeProto]:
+    """The nodes that alone read what such an operator gives and add nothing, of those that give these values."""
+    readers = Counter(name for node in graph.node for name in node.input)
+    made = {node.output[0] for node in graph.node if _is_affine(node)} - {value.name for value in graph.output}
+    return [
+        node
+        for node in graph.node
+        if node.output[0] in able
+        and node.input[0] in made
+        and readers[node.input[0]] == 1
+        and not any(node.input[_SUM:])
+    ]
+
+
+def take_in(graph: onnx.GraphProto) -> None:
+    """Let 1x1 convolutions of ours that alone read what such an operator gives do its work on what they read."""
     makers = {node.output[0]: node for node in graph.node if _is_affine(node)}
     sizes = {tensor.name: tensor.dims[0] for tensor in graph.initializer if tensor.dims}
-    for node in [each for each in graph.node if (each.domain, each.op_type) == (DOMAIN, POINTWISE)]:
-        name = node.input[0]
-        before = makers.get(name)
-        if before is None or readers[name] > 1 or name in kept or len(node.input) > _SUM:
-            continue
+    ours = {node.output[0] for node in graph.node if (node.domain, node.op_type) == (DOMAIN, POINTWISE)}
+    for node in takers(graph, ours):
+        before = makers[node.input[0]]
         stated = attributes_of(before)
         bias = node.input[_BIAS] if len(node.input) > _BIAS and node.input[_BIAS] else ""
         bias = bias or _constant(graph, 0.0, sizes[node.input[1]])

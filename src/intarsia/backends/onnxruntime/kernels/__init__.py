@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from intarsia.backends.onnxruntime.kernels import few_outputs, pointwise, winograd_3x3, winograd_5x5, winograd_volume
 from intarsia.backends.onnxruntime.kernels.convolution import Convolution, described
-from intarsia.backends.onnxruntime.kernels.kernel import HOST, Kernel, tile_of
+from intarsia.backends.onnxruntime.kernels.kernel import HOST, OURS, Kernel, tile_of
 
-__all__ = ["HOST", "KERNELS", "Convolution", "Kernel", "described", "kernel_of", "tile_of"]
+__all__ = ["HOST", "KERNELS", "OURS", "Convolution", "Kernel", "described", "kernel_of", "tile_of"]
 
 KERNELS: tuple[Kernel, ...] = (
     few_outputs.KERNEL,

@@ -69,7 +69,8 @@ def kernels(graph: Graph, block: int) -> Mapping[str, tuple[KernelChoice, ...]]:
         if kernel is not None:
             own = tuple(KernelChoice(name=way, layout=_BLOCKS) for way in ("", *kernel.ways))
             is_picture = len(graph.values[node.inputs[1]].shape or ()) == _PICTURE
-            found[node.id] = (*own, KernelChoice(name=HOST, layout=_BLOCKS if is_picture else _PLAIN))
+            host = KernelChoice(name=HOST, layout=_BLOCKS if is_picture else _PLAIN)
+            found[node.id] = (*own, host) if kernel.is_usual else own
     return found
 
 

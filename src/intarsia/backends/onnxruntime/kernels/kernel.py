@@ -10,6 +10,8 @@ from intarsia.backends.onnxruntime.kernels.convolution import Convolution
 Obstacles = Iterator[str | None]
 HOST = "host"
 """What stands for ONNX Runtime's own kernel where a kernel is asked for."""
+OURS = "ours"
+"""What stands for a kernel that is not the usual one."""
 _TILE = "tile-"
 LEAST_BLOCKS = 3
 """Of channels in each of several groups: with one or two the transforms take what the products save."""
@@ -26,17 +28,19 @@ class Kernel:
             what the convolution has instead; ``None`` if nothing is in the way. The first one tells kinds of
             convolutions apart, and may be empty.
         tiles: The sizes of tiles in which it can compute, where it has several: it chooses by shape, unless it is told.
+        is_usual: Whether it computes what it takes if nobody asks for another kernel; else it has to be asked for.
     """
 
     operator: str
     filters: str
     obstacles: Callable[[Convolution, int], Obstacles]
     tiles: tuple[int, ...] = ()
+    is_usual: bool = True
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """What may be asked for in place of what it does by itself, as `tile_of` reads it."""
-        return tuple(f"{_TILE}{size}" for size in self.tiles)
+        """What may be asked for in place of what is usual, as `tile_of` reads it."""
+        return tuple(f"{_TILE}{size}" for size in self.tiles) if self.is_usual else (OURS,)
 
     def takes(self, convolution: Convolution, block: int) -> bool:
         """Whether it computes this convolution in blocks of so many channels."""

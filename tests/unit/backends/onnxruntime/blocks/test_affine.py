@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from intarsia.backends.onnxruntime.blocks.affine import join_affine
+from intarsia.backends.onnxruntime.blocks.affine import join_affine, take_in
 from intarsia.backends.onnxruntime.saved_model import attributes_of
 from intarsia.graph.placeholder_ops import DOMAIN
 from tests.unit.graph.models import info, model
@@ -23,6 +23,7 @@ def joined(nodes: Sequence[onnx.NodeProto], outputs: str = "y") -> onnx.GraphPro
     given = [info("x", (1, 8, 4, 4))]
     graph = model(nodes, given, [info(name, None) for name in outputs.split()], constants, domains={DOMAIN: 1}).graph
     join_affine(graph)
+    take_in(graph)
     return graph
 
 

@@ -18,12 +18,12 @@ def test_each_node_has_its_kernels_and_the_layout_of_each() -> None:
         nodes=(
             node("Conv", "x w", "a", pads=[1, 1, 1, 1]),
             node("LRN", "a", "b", size=3),
-            node("Conv", "b colours", "c"),
-            node("Conv", "b w", "d", strides=[2, 2]),
+            node("Conv", "b point", "e"),
+            node("Conv", "e colours", "c"),
             node("Relu", "c", "y"),
         ),
         inputs={"x": f32(1, 8, 9, 9)},
-        weights={"w": (8, 8, 3, 3), "colours": (3, 8, 1, 1)},
+        weights={"w": (8, 8, 3, 3), "colours": (3, 16, 1, 1), "point": (16, 8, 1, 1)},
     )
     graph = load_model(case.model())
     found = kernels(graph, BLOCK)
@@ -31,7 +31,8 @@ def test_each_node_has_its_kernels_and_the_layout_of_each() -> None:
     assert found == {
         ids[0]: choices(("", "blocks"), ("tile-2", "blocks"), ("tile-4", "blocks"), ("host", "blocks")),
         ids[1]: choices(("", "blocks"), ("host", "plain")),
-        ids[2]: choices(("", "blocks"), ("host", "blocks")),
+        ids[2]: choices(("", "blocks"), ("ours", "blocks")),
+        ids[3]: choices(("", "blocks"), ("host", "blocks")),
     }
 
 
