@@ -50,6 +50,18 @@ def reorders(node: onnx.NodeProto, way: str) -> bool:
     return (node.domain, node.op_type) == (BLOCKED, way) and not attributes_of(node).get("channels_last", 0)
 
 
+def constant_of(graph: onnx.GraphProto, number: float, count: int) -> str:
+    """The name of a constant of so many equal numbers, which is added if the graph has none yet."""
+    made = onnx.helper.make_tensor(f"intarsia/{number:g}x{count}", onnx.TensorProto.FLOAT, [count], [number] * count)
+    held = {tensor.name: tensor for tensor in graph.initializer}
+    values = {name for node in graph.node for name in node.output}
+    while made.name in values or held.get(made.name, made) != made:
+        made.name += "_"
+    if made.name not in held:
+        graph.initializer.append(made)
+    return made.name
+
+
 def stored_tensors(content: bytes) -> tuple[StoredTensor, ...]:
     """The tensors of a model that lie in its data file.
 

@@ -21,7 +21,7 @@ from intarsia.backends.onnxruntime.blocks.layouts import keep_in_blocks
 from intarsia.backends.onnxruntime.blocks.pad_folding import fold_pads
 from intarsia.backends.onnxruntime.kernels import HOST as HOST_KERNEL
 from intarsia.backends.onnxruntime.kernels import OURS, Convolution, Kernel, described, kernel_of, tile_of
-from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, parsed
+from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, constant_of, parsed
 from intarsia.graph.engine_names import engine_names, node_of
 from intarsia.graph.export import serialise
 from intarsia.graph.placeholder_ops import DOMAIN
@@ -184,7 +184,7 @@ def _replace(node: onnx.NodeProto, found: _Replacement, graph: onnx.GraphProto, 
     node.attribute.extend(onnx.helper.make_attribute(name, value) for name, value in stated.items())
     if _has(node, _SUM) and not _has(node, _BIAS):
         # ONNX Runtime's shape inference for custom operators reads the type of every input up to the last one.
-        node.input[_BIAS] = _zeros(found.channels_out, f"{node.output[0]}/bias", graph)
+        node.input[_BIAS] = constant_of(graph, 0.0, found.channels_out)
 
 
 def _scales(node: onnx.NodeProto, constants: Mapping[str, tuple[int, ...]], block: int) -> bool:
@@ -206,15 +206,6 @@ def _make_affine(node: onnx.NodeProto) -> None:
     node.input[:] = [x, weights, bias]
     del node.attribute[:]
     node.attribute.extend(onnx.helper.make_attribute(name, value) for name, value in (("low", low), ("high", high)))
-
-
-def _zeros(count: int, name: str, graph: onnx.GraphProto) -> str:
-    """The name of a new constant."""
-    taken = {tensor.name for tensor in graph.initializer} | {value for node in graph.node for value in node.output}
-    while name in taken:
-        name += "_"
-    graph.initializer.append(onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [count], [0.0] * count))
-    return name
 
 
 def _layer(node: onnx.NodeProto) -> str:

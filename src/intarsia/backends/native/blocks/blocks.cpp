@@ -22,7 +22,7 @@ void mirror(const float* x, std::size_t from, std::size_t rows, float* y, std::s
 
 template <typename Square>
 void share_squares(std::size_t planes, std::size_t pixels, const Threads& threads, const Square& square) {
-    const std::size_t runs = (pixels + kRun - 1) / kRun;
+    const std::size_t runs = steps(pixels, kRun);
     threads.share(planes * runs, [&](std::size_t index) {
         const std::size_t plane = index / runs * pixels * kBlock, first = index % runs * kRun;
         const std::size_t last = std::min(pixels, first + kRun);

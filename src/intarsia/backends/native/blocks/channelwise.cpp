@@ -13,7 +13,7 @@ constexpr std::size_t kRun = 256;  // pixels that one thread takes at a time
 // Lets threads share work(plane, where a run of its pixels starts, how many there are).
 template <typename Work>
 void share_runs(const Planes& planes, const Threads& threads, const Work& work) {
-    const std::size_t runs = (planes.pixels + kRun - 1) / kRun;
+    const std::size_t runs = steps(planes.pixels, kRun);
     threads.share(planes.images * planes.blocks * runs, [&](std::size_t index) {
         const std::size_t plane = index / runs, first = index % runs * kRun;
         work(plane, (plane * planes.pixels + first) * kBlock, std::min(planes.pixels - first, kRun));

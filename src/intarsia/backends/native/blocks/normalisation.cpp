@@ -56,7 +56,7 @@ Spread joined(const Spread& one, const Spread& other) {
 
 void local_response(const LocalResponse& asked, const float* x, float* y, std::size_t images, std::size_t blocks,
                     std::size_t pixels, const Threads& threads) {
-    const std::size_t runs = (pixels + kRun - 1) / kRun, before = (asked.size - 1) / 2, channels = blocks * kBlock;
+    const std::size_t runs = steps(pixels, kRun), before = (asked.size - 1) / 2, channels = blocks * kBlock;
     const Vec factor = broadcast(asked.alpha / static_cast<float>(asked.size)), offset = broadcast(asked.bias);
     threads.share(images * runs, [&](std::size_t index) {
         const std::size_t first = index % runs * kRun, last = std::min(pixels, first + kRun);
@@ -83,7 +83,7 @@ void local_response(const LocalResponse& asked, const float* x, float* y, std::s
 
 void instance_normalisation(const InstanceNormalisation& asked, const float* x, float* y, std::size_t images,
                             std::size_t blocks, std::size_t pixels, const Threads& threads) {
-    const std::size_t runs = (pixels + kRun - 1) / kRun, planes = images * blocks;
+    const std::size_t runs = steps(pixels, kRun), planes = images * blocks;
     float* kept = scratch(planes * runs * kSpread);
     const auto count = [=](std::size_t run) { return std::min(pixels, (run + 1) * kRun) - run * kRun; };
     threads.share(planes * runs, [&](std::size_t index) {

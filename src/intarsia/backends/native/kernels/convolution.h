@@ -10,9 +10,6 @@
 
 namespace intarsia {
 
-// ceil(whole / step)
-constexpr std::size_t steps(std::size_t whole, std::size_t step) { return (whole + step - 1) / step; }
-
 // A run of tiles in the frequency domain: [frequency][block][slice][tile][B].
 struct Spectrum {
     float* data;

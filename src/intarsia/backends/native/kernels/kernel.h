@@ -26,6 +26,9 @@ struct Threads {
     }
 };
 
+// ceil(whole / step)
+constexpr std::size_t steps(std::size_t whole, std::size_t step) { return (whole + step - 1) / step; }
+
 // Depth, height and width; a depth of 1 where there are two dimensions.
 using Extents = std::array<std::size_t, 3>;
 

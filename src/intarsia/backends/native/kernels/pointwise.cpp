@@ -18,8 +18,6 @@ constexpr std::size_t kCache = 256 * 1024 / sizeof(float);
 // through something first, each task does that anew.
 constexpr std::size_t kTasks = 16, kTasksWithBefore = 8;
 
-constexpr std::size_t parts(std::size_t whole, std::size_t size) { return (whole + size - 1) / size; }
-
 class Pointwise : public Kernel {
   public:
     explicit Pointwise(const Filter& filter) : filter_(filter), bias_(filter.channels_out) {
@@ -29,13 +27,13 @@ class Pointwise : public Kernel {
 
     void run(const Call& call, const Threads& threads) const override {
         const std::size_t pixels = call.in[0] * call.in[1] * call.in[2];
-        const std::size_t panels = parts(filter_.channels_out / kBlock, kPanel);
+        const std::size_t panels = steps(filter_.channels_out / kBlock, kPanel);
         const std::size_t most = std::max(kRows, kCache / filter_.channels_in / kRows * kRows);
-        const std::size_t chunk = parts(pixels, parts(pixels, most)), chunks = parts(pixels, chunk);
+        const std::size_t chunk = steps(pixels, steps(pixels, most)), chunks = steps(pixels, chunk);
         // Panels are shared only where the pixels are too few: each task reads its pixels anew.
         const std::size_t tasks = call.before ? kTasksWithBefore : kTasks;
-        const std::size_t group = parts(panels, std::min(panels, parts(tasks, chunks * call.batch)));
-        const std::size_t groups = parts(panels, group);
+        const std::size_t group = steps(panels, std::min(panels, steps(tasks, chunks * call.batch)));
+        const std::size_t groups = steps(panels, group);
         threads.share(call.batch * chunks * groups, [&](std::size_t index) {
             // Those that read the same weights one after the other.
             const std::size_t at = index % (call.batch * chunks), first = at % chunks * chunk;

@@ -13,7 +13,7 @@ from collections.abc import Collection
 import onnx
 
 from intarsia.backends.onnxruntime.blocks.blocked_nodes import AFFINE
-from intarsia.backends.onnxruntime.saved_model import attributes_of
+from intarsia.backends.onnxruntime.saved_model import attributes_of, constant_of
 from intarsia.graph.placeholder_ops import DOMAIN
 
 POINTWISE, POINTWISE_AFFINE = "Pointwise", "PointwiseAffine"
@@ -66,7 +66,7 @@ def take_in(graph: onnx.GraphProto) -> None:
         before = makers[node.input[0]]
         stated = attributes_of(before)
         bias = node.input[_BIAS] if len(node.input) > _BIAS and node.input[_BIAS] else ""
-        bias = bias or _constant(graph, 0.0, sizes[node.input[1]])
+        bias = bias or constant_of(graph, 0.0, sizes[node.input[1]])
         node.op_type = POINTWISE_AFFINE
         node.input[:] = [before.input[0], node.input[1], bias, *before.input[1:]]
         limits = {"before_low": stated["low"], "before_high": stated["high"]}
@@ -106,12 +106,4 @@ def _complete(graph: onnx.GraphProto) -> None:
         for at, name in enumerate(node.input):
             if not name:
                 number = 1.0 if at % 2 else 0.0
-                node.input[at] = made.setdefault((number, channels), _constant(graph, number, channels))
-
-
-def _constant(graph: onnx.GraphProto, number: float, count: int) -> str:
-    """The name of a constant of so many equal numbers."""
-    name = f"intarsia/{number:g}x{count}"
-    if all(tensor.name != name for tensor in graph.initializer):
-        graph.initializer.append(onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [count], [number] * count))
-    return name
+                node.input[at] = made.setdefault((number, channels), constant_of(graph, number, channels))

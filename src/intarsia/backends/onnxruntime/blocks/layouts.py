@@ -81,7 +81,6 @@ class _Layouts:
                 self._read_plain(node)
                 self._written.append(node)
                 self._plain.update(node.output)
-                self._makers.update(dict.fromkeys(node.output, node))
         for value in self._graph.output:
             self._unpack(value.name)
         del self._graph.node[:]
