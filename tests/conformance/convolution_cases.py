@@ -1,4 +1,4 @@
-"""Convolutions of stride 1 as networks have them: odd sizes, edges smaller than a tile, what is fused behind."""
+"""Convolutions as networks have them: odd sizes, edges smaller than a tile, what is fused behind."""
 
 from __future__ import annotations
 
@@ -174,6 +174,122 @@ def _volume_cases() -> Iterator[Case]:
     )
 
 
+def _stepping_volume_cases() -> Iterator[Case]:
+    """Convolutions over volumes that no transform serves: with steps, of one tap, from few channels."""
+    yield Case(
+        name="conv3d-with-steps",
+        nodes=(
+            node("Conv", "x u b", "a", strides=[1, 2, 2], pads=[1, 3, 3, 1, 3, 3]),
+            node("Relu", "a", "c"),
+            node("Conv", "c v", "d", strides=[2, 2, 2], pads=[1, 1, 1, 1, 1, 1]),
+            node("Conv", "c w", "e", strides=[2, 2, 2]),
+            node("Add", "d e", "f"),
+            node("Relu", "f", "g"),
+            node("Conv", "g t", "h", dilations=[1, 2, 2], pads=[0, 2, 2, 0, 2, 2]),
+            node("Add", "h g", "i"),
+            node("ConvTranspose", "i s b", strides=[1, 2, 3], pads=[0, 1, 0, 0, 0, 1], output_padding=[0, 0, 1]),
+        ),
+        inputs={"x": f32(2, 3, 6, 19, 23)},
+        weights={
+            "u": (32, 3, 3, 7, 7),
+            "b": (32,),
+            "v": (64, 32, 3, 3, 3),
+            "w": (64, 32, 1, 1, 1),
+            "t": (64, 64, 1, 3, 3),
+            "s": (64, 32, 2, 3, 4),
+        },
+    )
+    yield Case(
+        name="conv3d-of-5x5",
+        nodes=(node("Conv", "x w b", "c", pads=[1, 2, 2, 1, 2, 2]), node("Relu", "c")),
+        inputs={"x": f32(1, 32, 5, 12, 9)},
+        weights={"w": (32, 32, 3, 5, 5), "b": (32,)},
+    )
+
+
+def _signal_cases() -> Iterator[Case]:
+    """Convolutions over signals, as networks for speech have them."""
+    yield Case(
+        name="conv1d-residual",
+        nodes=(
+            node("Conv", "x u b", "a", pads=[3, 3]),
+            node("LeakyRelu", "a", "c", alpha=0.1),
+            node("Conv", "c v b", "d", pads=[15, 15], dilations=[3]),
+            node("LeakyRelu", "d", "e", alpha=0.2),
+            node("Conv", "e v b", "f", auto_pad="SAME_UPPER"),
+            node("Add", "f a", "g"),
+            node("ConvTranspose", "g t b", "h", strides=[8], pads=[4, 4]),
+            node("Conv", "h v", "i", strides=[2], pads=[1, 0]),
+            node("Tanh", "i"),
+        ),
+        inputs={"x": f32(2, 32, 40)},
+        weights={"u": (32, 32, 7), "v": (32, 32, 11), "t": (32, 32, 16), "b": (32,)},
+    )
+    yield Case(
+        name="conv1d-of-a-wave",
+        nodes=(
+            node("Conv", "x u", "a", strides=[5]),
+            node("Relu", "a", "b"),
+            node("Conv", "b v", "c", strides=[2]),
+            node("Transpose", "c", perm=[0, 2, 1]),
+        ),
+        inputs={"x": f32(1, 1, 323)},
+        weights={"u": (32, 1, 10), "v": (48, 32, 3)},
+    )
+
+
+def _narrow_group_cases() -> Iterator[Case]:
+    """Groups of which several are in a block, as ResNeXt has them."""
+    for width, step in ((4, 1), (4, 2), (2, 1), (8, 2)):
+        yield Case(
+            name=f"conv3x3-in-groups-of-{width}-by-{step}",
+            nodes=(
+                node("Conv", "x u", "a"),
+                node("Relu", "a", "b"),
+                node("Conv", "b w t", "c", pads=[1, 1, 1, 1], group=64 // width, strides=[step, step]),
+                node("Relu", "c", "d"),
+                node("Conv", "d v"),
+            ),
+            inputs={"x": f32(2, 32, 15, 18)},
+            weights={"u": (64, 32, 1, 1), "w": (64, width, 3, 3), "t": (64,), "v": (32, 64, 1, 1)},
+        )
+
+
+def _spread_cases() -> Iterator[Case]:
+    """Pictures that become larger between two convolutions."""
+    transposed = {
+        "2-by-2": ({"strides": [2, 2]}, (2, 2)),
+        "4-by-2": ({"strides": [2, 2], "pads": [1, 1, 1, 1]}, (4, 4)),
+        "3-by-2": ({"strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1]}, (3, 3)),
+        "2-by-3": ({"strides": [3, 1], "dilations": [1, 2]}, (2, 3)),
+    }
+    for name, (attributes, taps) in transposed.items():
+        yield Case(
+            name=f"conv-transposed-{name}",
+            nodes=(
+                node("Conv", "x u", "a", pads=[1, 1, 1, 1]),
+                node("ConvTranspose", "a t b", "c", **attributes),
+                node("Relu", "c", "d"),
+                node("Conv", "d v", pads=[1, 1, 1, 1]),
+            ),
+            inputs={"x": f32(2, 32, 7, 9)},
+            weights={"u": (32, 32, 3, 3), "t": (32, 48, *taps), "b": (48,), "v": (32, 48, 3, 3)},
+        )
+    for mode in ("DCR", "CRD"):
+        yield Case(
+            name=f"conv3x3-around-channels-that-become-pixels-{mode.lower()}",
+            nodes=(
+                node("Conv", "x u b", "a", pads=[1, 1, 1, 1]),
+                node("DepthToSpace", "a", "c", blocksize=2, mode=mode),
+                node("PRelu", "c slope", "d"),
+                node("Conv", "d v", "e", pads=[1, 1, 1, 1]),
+                node("Sigmoid", "e"),
+            ),
+            inputs={"x": f32(2, 32, 9, 10)},
+            weights={"u": (128, 32, 3, 3), "b": (128,), "slope": scalar(0.3), "v": (3, 32, 3, 3)},
+        )
+
+
 def _few_output_cases() -> Iterator[Case]:
     """Convolutions to the colours of a picture, or to one map."""
     for channels, taps, pads in ((3, (9, 9), [4, 4, 4, 4]), (1, (3, 3), [0, 0, 0, 0]), (4, (1, 5), [0, 1, 0, 3])):
@@ -262,6 +378,8 @@ def _between_cases() -> Iterator[Case]:
         "repeated-pixels": (node("Resize", "c - twice", "r", **resize), node("Pad", "r edges", "d", mode="edge")),
         "a-limit": (node("Pad", "c edges value", "p"), node("HardSigmoid", "p", "d")),
         "slopes": (node("PRelu", "c slopes", "d"),),
+        "one-slope": (node("PRelu", "c slope", "d"),),
+        "an-exponential": (node("Elu", "c", "d", alpha=1.5),),
         "normalisation": (
             node("BatchNormalization", "c s t mean spread", "n"),
             node("Mul", "n slopes", "m"),
@@ -296,6 +414,7 @@ def _between_cases() -> Iterator[Case]:
             "twice": np.array([1, 1, 2, 3], np.float32),
             "value": scalar(0.5),
             "slopes": (32, 1, 1),
+            "slope": np.array([[[0.2]]], np.float32),
             "shifts": (32, 1, 1),
             "mean": (32,),
             "spread": np.linspace(0.5, 2, 32, dtype=np.float32),
@@ -333,6 +452,10 @@ CONVOLUTION_CASES = (
     *_padded_cases(),
     *_large_cases(),
     *_volume_cases(),
+    *_stepping_volume_cases(),
+    *_signal_cases(),
+    *_narrow_group_cases(),
+    *_spread_cases(),
     *_few_output_cases(),
     *_pointwise_cases(),
     *_normalised_cases(),

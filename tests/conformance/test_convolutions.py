@@ -1,4 +1,4 @@
-"""Convolutions of stride 1 on every engine, and that the one which is made for them takes them all."""
+"""Convolutions on every engine, and that the one which is made for them takes them all."""
 
 from __future__ import annotations
 

@@ -19,8 +19,9 @@ from intarsia.backends.onnxruntime.blocks.affine import POINTWISE_AFFINE, join_a
 from intarsia.backends.onnxruntime.blocks.blocked_nodes import AFFINE
 from intarsia.backends.onnxruntime.blocks.layouts import keep_in_blocks
 from intarsia.backends.onnxruntime.blocks.pad_folding import fold_pads
+from intarsia.backends.onnxruntime.blocks.sums import join_sums
 from intarsia.backends.onnxruntime.kernels import HOST as HOST_KERNEL
-from intarsia.backends.onnxruntime.kernels import OURS, Convolution, Kernel, described, kernel_of, tile_of
+from intarsia.backends.onnxruntime.kernels import OURS, TRANSPOSED, Convolution, Kernel, described, kernel_of, tile_of
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, constant_of, parsed
 from intarsia.graph.engine_names import engine_names, node_of
 from intarsia.graph.export import serialise
@@ -30,12 +31,13 @@ if TYPE_CHECKING:
     from intarsia.graph import SubModel
 
 HOST = (BLOCKED, "Conv")
-"""Domain and type of the convolution that is replaced in two dimensions."""
-_VOLUMES = {("", "Conv"), ("com.microsoft", "FusedConv")}
-"""Of those in three."""
+"""Domain and type of the convolution that is replaced where ONNX Runtime has blocks."""
+_PLAIN_HOSTS = {("", "Conv"), ("com.microsoft", "FusedConv"), ("", TRANSPOSED)}
+"""Of those that are replaced where it has none."""
 _WEIGHTS, _BIAS, _SUM = 1, 2, 3
 _ALL = sys.maxsize
-_RANK = 3
+_APART = {"Sigmoid", "Tanh"}
+"""Activations that ONNX Runtime fuses, and that compute in blocks by themselves as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,7 @@ def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Subs
     used = _used_channels(model.graph)
     ours: list[tuple[str, str]] = []
     able: dict[str, _Replacement] = {}
-    for node in model.graph.node:
+    for node in list(model.graph.node):
         way = original.way(_layer(node))
         found = None if way == HOST_KERNEL else _replacement(node, constants, used, block)
         if found is not None and not found.kernel.is_usual and way != OURS:
@@ -105,11 +107,14 @@ def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Subs
         elif found is not None:
             ours.append((_layer(node), found.kernel.operator))
             _replace(node, found, model.graph, tile_of(way) if way in found.kernel.ways else 0)
+            if found.then:
+                _set_apart(node, found.then, model.graph)
         elif way != HOST_KERNEL and _scales(node, constants, block):
             _make_affine(node)
             ours.append((_layer(node), AFFINE))
     plain = {node.output[0] for node in model.graph.node if original.way(_layer(node)) == HOST_KERNEL}
     ours += keep_in_blocks(model.graph, block, original.shapes, plain)
+    join_sums(model.graph)
     join_affine(model.graph)
     for node in takers(model.graph, able):
         ours.append((_layer(node), POINTWISE_AFFINE))
@@ -121,14 +126,25 @@ def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Subs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Finish:
+    """What an activation does: it multiplies numbers below zero by a slope, and then holds all between two."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    slope: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Replacement:
-    """The kernel for a convolution, how many channels its result has, and between what its results are clamped."""
+    """The kernel for a convolution, how many channels its result has, what becomes of its results, and the activation
+    that an operator of its own computes behind it.
+    """
 
     kernel: Kernel
     convolution: Convolution
     channels_out: int
-    low: float
-    high: float
+    finish: _Finish
+    then: str
 
 
 def _used_channels(graph: onnx.GraphProto) -> dict[str, int]:
@@ -146,31 +162,37 @@ def _replacement(
 ) -> _Replacement | None:
     """What takes a node's place, or ``None`` if nothing of ours can."""
     host = (node.domain, node.op_type)
-    if host != HOST and host not in _VOLUMES:
+    if host != HOST and host not in _PLAIN_HOSTS:
         return None
     attributes = attributes_of(node)
     weights = constants.get(node.input[_WEIGHTS], ())
     channels_out = min(used.get(node.output[0], _ALL), weights[0]) if weights else 0
-    convolution, limits = described((channels_out, *weights[1:]), attributes), _limits(attributes)
-    if convolution is None or limits is None or (len(convolution.taps) == _RANK) != (host in _VOLUMES):
+    is_transposed = node.op_type == TRANSPOSED
+    convolution = described((channels_out, *weights[1:]), attributes, is_transposed=is_transposed)
+    then = attributes["activation"] if attributes.get("activation") in _APART else ""
+    finish = _Finish() if then else _finish(attributes)
+    if convolution is None or finish is None:
         return None
     kernel = kernel_of(convolution, block)
-    if kernel is None:
+    if kernel is None or bool(kernel.packs) != (host in _PLAIN_HOSTS):
         return None
-    if _has(node, _BIAS) and constants.get(node.input[_BIAS]) != weights[:1]:
+    outs = convolution.channels[1] if is_transposed else weights[0]
+    if _has(node, _BIAS) and constants.get(node.input[_BIAS]) != (outs,):
         return None
-    return _Replacement(kernel=kernel, convolution=convolution, channels_out=weights[0], low=limits[0], high=limits[1])
+    return _Replacement(kernel=kernel, convolution=convolution, channels_out=outs, finish=finish, then=then)
 
 
-def _limits(attributes: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Between what an activation holds results, or ``None`` if it does more."""
+def _finish(attributes: Mapping[str, Any]) -> _Finish | None:
+    """What an activation does, or ``None`` if it does more."""
     match attributes.get("activation", ""), attributes.get("activation_params", ()):
         case ("", _):
-            return (-math.inf, math.inf)
+            return _Finish()
         case ("Relu", _):
-            return (0.0, math.inf)
+            return _Finish(low=0.0)
         case ("Clip", (low, high)):
-            return (low, high)
+            return _Finish(low=low, high=high)
+        case ("LeakyRelu", (slope,)):
+            return _Finish(slope=slope)
         case _:
             return None
 
@@ -179,12 +201,26 @@ def _replace(node: onnx.NodeProto, found: _Replacement, graph: onnx.GraphProto, 
     convolution = found.convolution
     node.domain, node.op_type = DOMAIN, found.kernel.operator
     del node.attribute[:]
-    stated = {"low": found.low, "high": found.high, "pads": convolution.pads, "group": convolution.groups}
+    finish = found.finish
+    stated = {"low": finish.low, "high": finish.high, "pads": convolution.pads, "group": convolution.groups}
+    stated |= {"slope": finish.slope} if finish.slope != 1 else {}
     stated |= {"tile": tile} if tile else {}
+    steps = {"strides": convolution.strides, "dilations": convolution.dilations, "output_padding": convolution.extra}
+    stated |= {name: each for name, each in steps.items() if set(each) - {1 if name != "output_padding" else 0}}
     node.attribute.extend(onnx.helper.make_attribute(name, value) for name, value in stated.items())
     if _has(node, _SUM) and not _has(node, _BIAS):
         # ONNX Runtime's shape inference for custom operators reads the type of every input up to the last one.
         node.input[_BIAS] = constant_of(graph, 0.0, found.channels_out)
+
+
+def _set_apart(node: onnx.NodeProto, activation: str, graph: onnx.GraphProto) -> None:
+    """Let an operator of ONNX Runtime's compute what was fused in the convolution."""
+    name = node.output[0]
+    node.output[0] = f"{name}/sums"
+    behind = next(at for at, each in enumerate(graph.node) if each.output[0] == node.output[0]) + 1
+    graph.node.insert(
+        behind, onnx.helper.make_node(activation, [node.output[0]], [name], name=f"{node.name}/{activation}")
+    )
 
 
 def _scales(node: onnx.NodeProto, constants: Mapping[str, tuple[int, ...]], block: int) -> bool:
@@ -196,16 +232,20 @@ def _scales(node: onnx.NodeProto, constants: Mapping[str, tuple[int, ...]], bloc
     steps, pads = set(attributes.get("strides") or (1,)), attributes.get("pads") or (0,)
     is_alone = rest == [1, 1, 1] and attributes.get("group", 1) == channels and steps == {1} and not any(pads)
     has_constants = not _has(node, _BIAS) or constants.get(node.input[_BIAS]) == (channels,)
-    return is_alone and has_constants and channels % block == 0 and _limits(attributes) is not None
+    finish = _finish(attributes)
+    only_holds = finish is not None and finish.slope == 1
+    return is_alone and has_constants and channels % block == 0 and only_holds
 
 
 def _make_affine(node: onnx.NodeProto) -> None:
-    low, high = _limits(attributes_of(node)) or (-math.inf, math.inf)
+    finish = _finish(attributes_of(node)) or _Finish()
     x, weights, bias = (*node.input, "")[:3]
     node.domain, node.op_type = DOMAIN, AFFINE
     node.input[:] = [x, weights, bias]
     del node.attribute[:]
-    node.attribute.extend(onnx.helper.make_attribute(name, value) for name, value in (("low", low), ("high", high)))
+    node.attribute.extend(
+        onnx.helper.make_attribute(name, value) for name, value in (("low", finish.low), ("high", finish.high))
+    )
 
 
 def _layer(node: onnx.NodeProto) -> str:

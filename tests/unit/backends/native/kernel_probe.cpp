@@ -1,5 +1,5 @@
 // Runs one kernel on what comes in, so that a test can compare what goes out:
-// kernel_probe NAME GROUPS C K TAPS[3] BEFORE[3] AFTER[3] TILE N IN[3] HAS_BIAS HAS_SUM IN_PLACE LOW HIGH
+// kernel_probe NAME GROUPS C K TAPS[3] BEFORE[3] AFTER[3] STRIDES[3] DILATIONS[3] EXTRA[3] TILE N IN[3] HAS_BIAS HAS_SUM IN_PLACE LOW HIGH SLOPE
 // reads weights, bias, x and sum as floats and writes y. Each lies in memory of exactly its size. A kernel that does
 // something with x first reads factors and shifts behind the sum, and holds what comes of them above zero.
 // kernel_probe reorder PLANES SIZES[3] reads x and writes it in blocks, and then out of them again.
@@ -8,6 +8,8 @@
 // kernel_probe instance N BLOCKS PIXELS EPSILON LOW HIGH, which also reads scale and bias: x in blocks, normalised.
 // kernel_probe scale N BLOCKS PIXELS IS_OF_IMAGE, and
 // kernel_probe prelu N BLOCKS PIXELS IS_OF_IMAGE read x in blocks and a number for each channel, and write the result.
+// kernel_probe elu COUNT ALPHA reads x and writes the result.
+// kernel_probe shuffle N BLOCKS SIZES[3] STEP ORDER reads x in blocks, whose channels become so many blocks of them.
 // kernel_probe affine N BLOCKS PIXELS STAGES LOW HIGH reads x in blocks and factors and shifts of one or two stages.
 // kernel_probe pool PLANES SIZES[3] WINDOW[3] STRIDES[3] BEFORE[3] AFTER[3] reads x in blocks and writes what is left.
 #include <cstdio>
@@ -18,9 +20,11 @@
 
 #include "blocks/blocks.h"
 #include "blocks/channelwise.h"
+#include "blocks/elu.h"
 #include "kernels/kernels.h"
 #include "blocks/normalisation.h"
 #include "blocks/padding.h"
+#include "blocks/pixel_shuffle.h"
 #include "kernels/vector.h"
 
 namespace {
@@ -106,6 +110,24 @@ int main(int, char** argv) {
         write(y);
         return 0;
     }
+    if (std::strcmp(name, "elu") == 0) {
+        const Numbers x = read(number());
+        Numbers y(x.size());
+        intarsia::elu(real(), x.data(), y.data(), x.size(), threads);
+        write(y);
+        return 0;
+    }
+    if (std::strcmp(name, "shuffle") == 0) {
+        const std::size_t images = number(), blocks = number();
+        const Extents sizes = extents();
+        const std::size_t step = number();
+        const auto order = static_cast<intarsia::ChannelOrder>(number());
+        const Numbers x = read(images * blocks * step * step * product(sizes) * intarsia::kBlock);
+        Numbers y(x.size());
+        intarsia::depth_to_space(step, order, x.data(), y.data(), images, blocks, sizes, threads);
+        write(y);
+        return 0;
+    }
     if (std::strcmp(name, "affine") == 0) {
         const intarsia::Planes planes{number(), number(), number()};
         const std::size_t stages = number(), channels = planes.blocks * intarsia::kBlock;
@@ -143,14 +165,20 @@ int main(int, char** argv) {
     filter.taps = extents();
     filter.before = extents();
     filter.after = extents();
+    filter.strides = extents();
+    filter.dilations = extents();
+    filter.extra = extents();
     filter.tile = number();
+    for (const auto& each : intarsia::kKernels)
+        if (std::strcmp(each.name, name) == 0) filter.is_transposed = each.form == intarsia::Form::kTransposed;
     intarsia::Call call{};
     call.batch = number();
     call.in = extents();
     call.out = extents_out(filter, call.in);
     const std::size_t has_bias = number(), has_sum = number(), in_place = number();
-    call.low = std::strtof(*next++, nullptr);
-    call.high = std::strtof(*next++, nullptr);
+    call.finish.low = real();
+    call.finish.high = real();
+    call.finish.slope = real();
 
     const std::size_t results = call.batch * filter.channels_out * product(call.out);
     const Numbers weights = read(filter.channels_out * filter.channels_in / filter.groups * product(filter.taps));

@@ -12,14 +12,18 @@ from pathlib import Path
 import numpy as np
 
 from intarsia.backends.native import library, recipe
+from intarsia.backends.onnxruntime.kernels import KERNELS
 
 _PROBE = Path(__file__).with_name("kernel_probe.cpp")
 _FLAGS = ("-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-g1")
 _SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 _HOST = "host"
 """The folder of sources that need one."""
-PLAIN = {"WinogradVolume"}
+PLAIN = {each.operator for each in KERNELS if each.packs}
 """Kernels whose weights are as ONNX has them."""
+PLAIN_IMAGE = {each.operator for each in KERNELS if each.reads_plain}
+"""Kernels whose image is not in blocks."""
+TRANSPOSED = {each.operator for each in KERNELS if each.is_transposed}
 WITH_BEFORE = {"PointwiseAffine"}
 """Kernels that multiply and shift each channel of the input first, and hold it above zero."""
 Triple = tuple[int, int, int]
@@ -30,7 +34,8 @@ class Convolution:
     """What a kernel is asked to compute. Sizes are of depth, height and width.
 
     Attributes:
-        blocks: Of input and of output channels, in one group.
+        blocks: Of input and of output channels, in one group; in all, where a group is narrower than a block.
+        width: Channels of a group that is narrower than a block, or of an image that is not in blocks.
         used: How many output channels have weights; ``None`` for all.
         tile: Results that are computed together; 0 where the kernel chooses.
     """
@@ -38,10 +43,14 @@ class Convolution:
     kernel: str
     taps: Triple
     blocks: tuple[int, int]
+    width: int | None = None
     used: int | None = None
     groups: int = 1
     before: Triple = (0, 0, 0)
     after: Triple = (0, 0, 0)
+    strides: Triple = (1, 1, 1)
+    dilations: Triple = (1, 1, 1)
+    extra: Triple = (0, 0, 0)
     tile: int = 0
     batch: int = 1
     size: Triple
@@ -50,6 +59,7 @@ class Convolution:
     in_place: bool = False
     low: float = -inf
     high: float = inf
+    slope: float = 1.0
 
 
 def build(instruction_sets: tuple[str, ...], program: Path) -> None:
@@ -79,6 +89,11 @@ def apart(program: Path, block: int, asked: Convolution, seed: int) -> float:
     draw = np.random.default_rng(seed)
     asked = replace(asked, in_place=asked.in_place and asked.has_sum)
     channels_in, channels_out = (count * block * asked.groups for count in asked.blocks)
+    if asked.width is not None and asked.kernel in PLAIN_IMAGE:
+        channels_in = asked.width
+    elif asked.width is not None:
+        channels_in = channels_out
+        asked = replace(asked, groups=channels_in // asked.width)
     weights = draw.standard_normal((channels_out, channels_in // asked.groups, *asked.taps)).astype(np.float32)
     weights[slice(asked.used, None) if asked.used is not None else slice(0)] = 0
     bias = draw.standard_normal(channels_out if asked.has_bias else 0).astype(np.float32)
@@ -88,8 +103,10 @@ def apart(program: Path, block: int, asked: Convolution, seed: int) -> float:
     total = draw.standard_normal(plain.shape).astype(np.float32) if asked.has_sum else np.zeros(0, np.float32)
     if asked.has_bias:
         plain = plain + bias.reshape(1, -1, 1, 1, 1)
-    want = np.clip(plain + total if asked.has_sum else plain, asked.low, asked.high)
-    read = (_weights(weights, asked, block), bias, _blocked(x, block), _blocked(total, block), before)
+    summed = plain + total if asked.has_sum else plain
+    want = np.clip(np.where(summed < 0, summed * asked.slope, summed), asked.low, asked.high)
+    image = x if asked.kernel in PLAIN_IMAGE else _blocked(x, block)
+    read = (_weights(weights, asked, block), bias, image, _blocked(total, block), before)
     told = _run(program, asked, (channels_in, channels_out), read)
     got = _plain(np.frombuffer(told, np.float32), want.shape, block)
     scale = float(np.abs(plain).max(initial=0.0))
@@ -156,6 +173,31 @@ def channelwise(
     return _plain(np.frombuffer(told, np.float32), x.shape, block), want
 
 
+def exponential(program: Path, numbers: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    """What the library's Elu makes of numbers, and the reference."""
+    exact = numbers.astype(np.float64)
+    want = np.where(exact < 0, alpha * np.expm1(np.minimum(exact, 0)), exact)
+    return np.frombuffer(_told(program, ("elu", numbers.size, alpha), numbers.tobytes()), np.float32), want
+
+
+def shuffled(
+    program: Path, block: int, counts: tuple[int, int], sizes: tuple[int, int], step: int, mode: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Images and blocks whose channels the library moves into the picture, and numpy does, in ONNX's modes."""
+    images, blocks = counts
+    channels = blocks * block
+    x = np.arange(images * channels * step**2 * sizes[0] * sizes[1], dtype=np.float32)
+    if mode == "CRD":
+        parts = x.reshape(images, channels, step, step, *sizes).transpose(0, 1, 4, 2, 5, 3)
+    else:
+        parts = x.reshape(images, step, step, channels, *sizes).transpose(0, 3, 4, 1, 5, 2)
+    want = parts.reshape(images, channels, sizes[0] * step, sizes[1] * step)
+    plain = x.reshape(images, channels * step**2, *sizes)
+    words = ("shuffle", *counts, 1, *sizes, step, int(mode == "CRD"))
+    told = _told(program, words, _blocked(plain, block).tobytes())
+    return _plain(np.frombuffer(told, np.float32), want.shape, block), want
+
+
 def affine(
     program: Path, block: int, counts: Triple, stages: int, limits: tuple[float, float], seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -191,9 +233,10 @@ def normalised(
 
 
 def _run(program: Path, asked: Convolution, channels: tuple[int, int], read: tuple[np.ndarray, ...]) -> bytes:
-    sizes = (*asked.taps, *asked.before, *asked.after, asked.tile, asked.batch, *asked.size)
+    steps = (*asked.strides, *asked.dilations, *asked.extra)
+    sizes = (*asked.taps, *asked.before, *asked.after, *steps, asked.tile, asked.batch, *asked.size)
     flags = (int(asked.has_bias), int(asked.has_sum), int(asked.in_place))
-    words = (asked.kernel, asked.groups, *channels, *sizes, *flags, asked.low, asked.high)
+    words = (asked.kernel, asked.groups, *channels, *sizes, *flags, asked.low, asked.high, asked.slope)
     return _told(program, words, b"".join(np.ascontiguousarray(each).tobytes() for each in read))
 
 
@@ -215,9 +258,12 @@ def _after(x: np.ndarray, before: np.ndarray) -> np.ndarray:
 
 def _convolved(asked: Convolution, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """In double precision, without bias."""
+    if asked.kernel in TRANSPOSED:
+        return _spread(asked, x, weights.astype(np.float64))
     edges = ((0, 0), (0, 0), *zip(asked.before, asked.after, strict=True))
-    padded = np.pad(x, edges)
-    windows = np.lib.stride_tricks.sliding_window_view(padded, asked.taps, axis=(2, 3, 4))
+    spans = tuple((tap - 1) * apart + 1 for tap, apart in zip(asked.taps, asked.dilations, strict=True))
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, edges), spans, axis=(2, 3, 4))
+    windows = windows[(..., *(slice(None, None, apart) for apart in (*asked.strides, *asked.dilations)))]
     per_in, per_out = (count // asked.groups for count in (x.shape[1], weights.shape[0]))
     parts = [
         np.einsum(
@@ -229,6 +275,21 @@ def _convolved(asked: Convolution, x: np.ndarray, weights: np.ndarray) -> np.nda
         for group in range(asked.groups)
     ]
     return np.concatenate(parts, axis=1)
+
+
+def _spread(asked: Convolution, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Each pixel over the taps of a filter, in double precision; weights are [K, C, taps]."""
+    axes = tuple(zip(x.shape[2:], asked.taps, asked.strides, asked.dilations, asked.extra, strict=True))
+    sizes = [(size - 1) * stride + (tap - 1) * apart + 1 + extra for size, tap, stride, apart, extra in axes]
+    whole = np.zeros((x.shape[0], weights.shape[0], *sizes))
+    for tap in np.ndindex(*asked.taps):
+        steps = zip(tap, axes, strict=True)
+        places = tuple(
+            slice(at * apart, at * apart + (size - 1) * stride + 1, stride) for at, (size, _, stride, apart, _) in steps
+        )
+        whole[(..., *places)] += np.einsum("ncdhw,oc->nodhw", x, weights[(..., *tap)])
+    cuts = zip(asked.before, asked.after, sizes, strict=True)
+    return whole[(..., *(slice(front, size - back) for front, back, size in cuts))]
 
 
 def _blocked(x: np.ndarray, block: int) -> np.ndarray:
@@ -246,6 +307,8 @@ def _plain(y: np.ndarray, shape: tuple[int, ...], block: int) -> np.ndarray:
 
 def _weights(weights: np.ndarray, asked: Convolution, block: int) -> np.ndarray:
     """As ONNX has them, or as ONNX Runtime's blocked layout does: [K/B][C/B][taps][B in][B out]."""
+    if asked.kernel in TRANSPOSED:
+        return weights.swapaxes(0, 1)
     if asked.kernel in PLAIN:
         return weights
     outs, ins, *taps = weights.shape

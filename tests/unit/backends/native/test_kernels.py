@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from intarsia.backends.native import library, recipe
 from intarsia.backends.onnxruntime.kernels import KERNELS
+from intarsia.backends.onnxruntime.kernels.direct import DIMENSIONS
 from tests.unit.backends.native import running
 from tests.unit.backends.native.running import Convolution, Triple
 
@@ -39,12 +40,40 @@ def probe(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return program, block
 
 
+def general(rank: int, **own: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """Filters over so many sizes with any steps."""
+
+    def triples(least: int, most: int, missing: int) -> st.SearchStrategy[Triple]:
+        return st.tuples(*(st.integers(least, most) if axis >= 3 - rank else st.just(missing) for axis in range(3)))
+
+    return st.fixed_dictionaries(
+        {
+            "taps": triples(1, 4, 1),
+            "strides": triples(1, 3, 1),
+            "dilations": triples(1, 3, 1),
+            "groups": st.just(1),
+            **own,
+        }
+    )
+
+
 ASKED: dict[str, st.SearchStrategy[dict[str, Any]]] = {
+    **{f"Direct{name}": general(rank) for rank, name in ((1, "Signal"), (3, "Volume"))},
+    **{f"FewInputs{name}": general(rank, width=st.integers(1, 4)) for rank, name in ((1, "Signal"), (3, "Volume"))},
+    **{f"Transposed{name}": general(rank, has_sum=st.just(False)) for rank, name in DIMENSIONS.items()},
     "FewOutputs": st.fixed_dictionaries(
         {
             "taps": st.tuples(st.just(1), st.integers(1, 9), st.integers(1, 9)),
             "groups": st.just(1),
             "used": st.integers(0, 9),
+        }
+    ),
+    "NarrowGroups": st.fixed_dictionaries(
+        {
+            "taps": st.just((1, 3, 3)),
+            "groups": st.just(1),
+            "width": st.sampled_from([2, 4, 8]),
+            "strides": st.tuples(st.just(1), st.integers(1, 2), st.integers(1, 2)),
         }
     ),
     "Pointwise": st.fixed_dictionaries(
@@ -61,6 +90,7 @@ ASKED: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     ),
     "Winograd3x3": st.fixed_dictionaries({"taps": st.just((1, 3, 3))}),
     "Winograd5x5": st.fixed_dictionaries({"taps": st.just((1, 5, 5))}),
+    "WinogradVolume5x5": st.fixed_dictionaries({"taps": st.tuples(st.integers(1, 4), st.just(5), st.just(5))}),
     "WinogradVolume": st.fixed_dictionaries({"taps": st.tuples(st.integers(1, 4), st.just(3), st.just(3))}),
 }
 """What sets each kernel apart."""
@@ -73,12 +103,23 @@ TILES = {kernel.operator: kernel.tiles for kernel in KERNELS} | dict.fromkeys(ru
 def convolutions(draw: st.DrawFn, operator: str) -> Convolution:
     asked = {"groups": draw(st.integers(1, 3)), **draw(ASKED[operator])}
     taps: Triple = asked["taps"]
+    apart = asked.get("dilations", (1, 1, 1))
     edges = st.tuples(*(st.integers(0, 4 if tap > 1 else 0) for tap in taps))
     before, after = asked.pop("before", None) or draw(edges), asked.pop("after", None) or draw(edges)
-    smallest = [max(1, tap - front - back) for tap, front, back in zip(taps, before, after, strict=True)]
-    most = (4 if operator in running.PLAIN else 0, 13, 13)
+    spans = [(tap - 1) * each + 1 for tap, each in zip(taps, apart, strict=True)]
+    if operator in running.TRANSPOSED:
+        asked["extra"] = draw(st.tuples(*(st.integers(0, each - 1) for each in asked["strides"])))
+        smallest = [
+            1 + max(0, -(-(front + back + 1 - span) // stride))
+            for span, front, back, stride in zip(spans, before, after, asked["strides"], strict=True)
+        ]
+    else:
+        smallest = [max(1, span - front - back) for span, front, back in zip(spans, before, after, strict=True)]
+    is_flat = "Volume" not in operator
+    is_line = "Signal" in operator
+    most = (0 if is_flat else 4, 0 if is_line else 13, 40 if is_line else 13)
     size = draw(st.tuples(*(st.integers(least, least + more) for least, more in zip(smallest, most, strict=True))))
-    limits = draw(st.sampled_from([(-inf, inf), (0.0, inf), (0.0, 6.0)]))
+    finish = draw(st.sampled_from([(-inf, inf, 1.0), (0.0, inf, 1.0), (0.0, 6.0, 1.0), (-inf, inf, 0.1)]))
     return Convolution(
         kernel=operator,
         blocks=(draw(st.integers(1, 3)), draw(st.integers(1, 3))),
@@ -90,8 +131,9 @@ def convolutions(draw: st.DrawFn, operator: str) -> Convolution:
         has_bias=draw(st.booleans()),
         has_sum=asked.pop("has_sum", None) is None and draw(st.booleans()),
         in_place=draw(st.booleans()),
-        low=limits[0],
-        high=limits[1],
+        low=finish[0],
+        high=finish[1],
+        slope=finish[2],
         **asked,
     )
 
@@ -115,12 +157,22 @@ def test_a_kernel_computes_what_the_reference_does(
 def test_work_for_several_threads_is_done_once(probe: tuple[Path, int], operator: str, size: tuple[int, int]) -> None:
     program, block = probe
     one = (0, 1, 1)
-    size_of = {"Winograd5x5": 5, "Pointwise": 1, "PointwiseAffine": 1}.get(operator, 3)
+    size_of = {"Winograd5x5": 5, "WinogradVolume5x5": 5, "Pointwise": 1, "PointwiseAffine": 1}.get(operator, 3)
+    width = {"NarrowGroups": 4, "FewInputsSignal": 3, "FewInputsVolume": 3}.get(operator)
     edge = (0, 0, 0) if size_of == 1 else one
-    has_sum = operator not in running.WITH_BEFORE
+    has_sum = operator not in running.WITH_BEFORE | running.TRANSPOSED
     taps = (1, size_of, size_of)
+    if "Signal" in operator:
+        taps, edge, size = (1, 1, size_of), (0, 0, 1), (1, size[0] * size[1])
     asked = Convolution(
-        kernel=operator, taps=taps, blocks=(4, 3), before=edge, after=edge, size=(1, *size), has_sum=has_sum
+        kernel=operator,
+        taps=taps,
+        blocks=(4, 3),
+        width=width,
+        before=edge,
+        after=edge,
+        size=(1, *size),
+        has_sum=has_sum,
     )
     assert running.apart(program, block, asked, seed=0) < LARGEST_ERROR
 
@@ -218,3 +270,21 @@ def test_each_channel_is_multiplied_and_shifted(
 ) -> None:
     got, want = running.affine(*probe, counts, stages, limits, seed)
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+@settings(max_examples=20, deadline=None)
+@given(count=st.integers(1, 10_000), spread=st.sampled_from([1e-3, 1.0, 40.0, 1e30]), alpha=st.floats(0.1, 2))
+def test_numbers_below_zero_are_exponential(probe: tuple[Path, int], count: int, spread: float, alpha: float) -> None:
+    numbers = (np.random.default_rng(count).standard_normal(count) * spread).astype(np.float32)
+    got, want = running.exponential(probe[0], numbers, alpha)
+    np.testing.assert_allclose(got, want, rtol=5e-7, atol=2e-7)
+
+
+@settings(max_examples=20, deadline=None)
+@given(counts=st.tuples(*[st.integers(1, 2)] * 2), sizes=st.tuples(*[st.integers(1, 5)] * 2), step=st.integers(1, 3))
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+def test_channels_become_pixels(
+    probe: tuple[Path, int], mode: str, counts: tuple[int, int], sizes: tuple[int, int], step: int
+) -> None:
+    got, want = running.shuffled(*probe, counts, sizes, step, mode)
+    assert np.array_equal(got, want)

@@ -88,8 +88,7 @@ def test_groups_of_enough_whole_blocks_are_taken() -> None:
 @pytest.mark.parametrize(
     "attributes",
     [
-        {"activation": "Sigmoid"},
-        {"activation": "LeakyRelu", "activation_params": [0.1]},
+        {"activation": "HardSigmoid", "activation_params": [0.2, 0.5]},
         {"strides": [2, 2]},
         {"strides": [1, 2]},
         {"dilations": [2, 2]},

@@ -26,6 +26,16 @@ void widen(Dimensions& shape, const Dimensions& pads) {
     }
 }
 
+// What becomes of the shape of a picture where `step` * `step` channels become one; false where it does not fit.
+bool shuffle(Dimensions& shape, std::int64_t step) {
+    constexpr auto block = static_cast<std::int64_t>(kBlock);
+    if (shape.size() != 4 || step < 1 || step > 64 || shape[1] % (step * step * block) != 0) {
+        return false;
+    }
+    shape = {shape[0], shape[1] / (step * step), shape[2] * step, shape[3] * step};
+    return true;
+}
+
 constexpr auto kLastEdge = static_cast<std::int64_t>(Edge::kNearest);
 
 }  // namespace
@@ -103,6 +113,32 @@ void PadNode::compute(OrtKernelContext* context) const {
     float* y = blocked_output(op_.ort, context, x.shape);
     SessionPool pool{op_.ort, context};
     pad(padding_, data_of(op_.ort, x.value), y, x.planes, in, pool.threads());
+}
+
+void DepthToSpaceOperator::infer(OrtShapeInferContext* context) const {
+    Dimensions shape = inferred_dimensions(ort, context, 0), step(1);
+    read_integers(ort, context, "blocksize", step);
+    if (are_known(shape) && shuffle(shape, step[0])) {
+        infer_output(ort, context, shape);
+    }
+}
+
+DepthToSpaceNode::DepthToSpaceNode(const DepthToSpaceOperator& op, const OrtKernelInfo* info) : op_(op) {
+    check(op.ort, op.ort.integer(info, "blocksize", &step_));
+    check(op.ort, op.ort.integer(info, "result_first", &result_first_));
+}
+
+void DepthToSpaceNode::compute(OrtKernelContext* context) const {
+    Blocked x = blocked_input(op_.ort, op_.name, context);
+    const Extents in = x.sizes();
+    if (!shuffle(x.shape, step_)) {
+        throw std::runtime_error(op_.name + " was given a shape that does not fit its step");
+    }
+    float* y = blocked_output(op_.ort, context, x.shape);
+    const auto order = result_first_ != 0 ? ChannelOrder::kResultFirst : ChannelOrder::kPlaceFirst;
+    SessionPool pool{op_.ort, context};
+    depth_to_space(static_cast<std::size_t>(step_), order, data_of(op_.ort, x.value), y, x.images,
+                   static_cast<std::size_t>(x.shape[1]) / kBlock, in, pool.threads());
 }
 
 }  // namespace intarsia

@@ -1,9 +1,10 @@
-// The operators `ToBlocks`, `FromBlocks`, `BlockedMaxPool` and `BlockedPad`.
+// The operators `ToBlocks`, `FromBlocks`, `BlockedMaxPool`, `BlockedPad` and `BlockedDepthToSpace`.
 #pragma once
 
 #include "blocked.h"
 #include "blocks/blocks.h"
 #include "blocks/padding.h"
+#include "blocks/pixel_shuffle.h"
 
 namespace intarsia {
 
@@ -80,6 +81,30 @@ class PadNode {
     const PadOperator& op_;
     Padding padding_;
     Dimensions pads_;
+};
+
+class DepthToSpaceNode;
+
+// Attributes: `blocksize` as ONNX has it, and `result_first`, 1 for its mode CRD.
+struct DepthToSpaceOperator : Operator<DepthToSpaceOperator, DepthToSpaceNode> {
+    static constexpr std::size_t kInputs = 1, kRequiredInputs = 1;
+
+    explicit DepthToSpaceOperator(const ort::Functions& functions) : Operator(functions, "BlockedDepthToSpace") {}
+
+    void infer(OrtShapeInferContext* context) const;
+};
+
+class DepthToSpaceNode {
+  public:
+    DepthToSpaceNode(const DepthToSpaceOperator& op, const OrtKernelInfo* info);
+
+    void compute(OrtKernelContext* context) const;
+
+    const DepthToSpaceOperator& op() const { return op_; }
+
+  private:
+    const DepthToSpaceOperator& op_;
+    std::int64_t step_ = 0, result_first_ = 0;
 };
 
 }  // namespace intarsia

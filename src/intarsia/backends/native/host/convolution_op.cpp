@@ -18,9 +18,63 @@ const OrtValue* constant(const Functions& ort, const OrtKernelInfo* info, Input 
     return is_constant != 0 ? value : nullptr;
 }
 
+// Whether whole blocks of the result read whole blocks of the image, where it is in blocks.
+bool fits_blocks(Form form, const Dimensions& shape, std::int64_t groups) {
+    constexpr auto block = static_cast<std::int64_t>(kBlock);
+    switch (form) {
+        case Form::kNarrow:
+            return shape[0] % block == 0 && shape[1] > 1 && block % shape[1] == 0 && shape[0] == shape[1] * groups;
+        case Form::kPlainImage:
+            return shape[0] % block == 0 && groups == 1;
+        case Form::kTransposed:
+            return shape[0] % block == 0 && shape[1] % block == 0 && groups == 1;
+        default:
+            return shape[0] % (block * groups) == 0 && shape[1] % block == 0;
+    }
+}
+
 std::int64_t integer_or(const Functions& ort, const OrtKernelInfo* info, const char* name, std::int64_t missing) {
     std::int64_t value = 0;
     return is_stated(ort, ort.integer(info, name, &value)) ? value : missing;
+}
+
+// A filter with weights of a shape; `read(name, missing)` gives an attribute. Throws where these do not fit the kernel.
+template <typename Read>
+Filter filter_with(const Registered& kernel, const Dimensions& shape, std::int64_t groups, const Read& read) {
+    const std::size_t rank = kernel.rank;
+    const bool is_transposed = kernel.form == Form::kTransposed;
+    const Dimensions pads = read("pads", Dimensions(2 * rank, 1)), strides = read("strides", Dimensions(rank, 1));
+    const Dimensions dilations = read("dilations", Dimensions(rank, 1));
+    const Dimensions extra = is_transposed ? read("output_padding", Dimensions(rank, 0)) : Dimensions(rank, 0);
+    const auto are_steps = [rank](const Dimensions& numbers, std::int64_t most) {
+        return numbers.size() == rank &&
+               std::all_of(numbers.begin(), numbers.end(), [most](auto each) { return 1 <= each && each <= most; });
+    };
+    const bool has_shape = shape.size() == rank + 2 && groups > 0 && std::all_of(shape.begin(), shape.end(), [](auto size) {
+        return size > 0;
+    });
+    const Extents taps = has_shape ? extents(shape, 2, rank, 1) : Extents{};
+    const bool has_taps = std::equal(taps.begin(), taps.end(), kernel.taps.begin(), [](auto own, auto taken) {
+        return own > 0 && (taken == 0 || own == taken);
+    });
+    const bool has_pads = pads.size() == 2 * rank && are_known(pads) && extra.size() == rank && are_known(extra);
+    const bool has_steps = are_steps(strides, kernel.largest_stride) && are_steps(dilations, kernel.largest_dilation);
+    if (!has_taps || !has_pads || !has_steps || !fits_blocks(kernel.form, shape, groups)) {
+        throw std::runtime_error("the weights, groups, pads or strides of " + std::string(kernel.name) +
+                                 " do not fit blocks of " + std::to_string(kBlock));
+    }
+    Filter filter{};
+    filter.groups = static_cast<std::size_t>(groups);
+    filter.channels_in = static_cast<std::size_t>(is_transposed ? shape[0] : shape[1] * groups);
+    filter.channels_out = static_cast<std::size_t>(is_transposed ? shape[1] : shape[0]);
+    filter.taps = taps;
+    filter.before = extents(pads, 0, rank, 0);
+    filter.after = extents(pads, rank, rank, 0);
+    filter.strides = extents(strides, 0, rank, 1);
+    filter.dilations = extents(dilations, 0, rank, 1);
+    filter.is_transposed = is_transposed;
+    filter.extra = extents(extra, 0, rank, 0);
+    return filter;
 }
 
 Filter filter_of(const ConvolutionOperator& op, const OrtKernelInfo* info) {
@@ -29,34 +83,32 @@ Filter filter_of(const ConvolutionOperator& op, const OrtKernelInfo* info) {
     if (weights == nullptr) {
         throw std::runtime_error("the weights of " + op.name + " are not constant");
     }
-    const std::int64_t groups = integer_or(ort, info, "group", 1), tile = integer_or(ort, info, "tile", 0);
-    const std::size_t rank = op.kernel.rank;
-    Dimensions pads(2 * rank, 1);
-    std::size_t count = 0;
-    if (is_stated(ort, ort.integers(info, "pads", nullptr, &count))) {
-        pads.resize(count);
-        check(ort, ort.integers(info, "pads", pads.data(), &count));
+    const auto read = [&](const char* name, Dimensions numbers) {
+        std::size_t count = 0;
+        if (is_stated(ort, ort.integers(info, name, nullptr, &count))) {
+            numbers.resize(count);
+            check(ort, ort.integers(info, name, numbers.data(), &count));
+        }
+        return numbers;
+    };
+    const std::int64_t tile = integer_or(ort, info, "tile", 0);
+    if (tile < 0) {
+        throw std::runtime_error("the tile of " + op.name + " is negative");
     }
-    const Dimensions shape = dimensions_of(ort, weights);
-    const bool has_pads = pads.size() == 2 * rank && are_known(pads);
-    const Extents taps = shape.size() == rank + 2 ? extents(shape, 2, rank, 1) : Extents{};
-    const bool has_taps = std::equal(taps.begin(), taps.end(), op.kernel.taps.begin(), [](auto own, auto taken) {
-        return own > 0 && (taken == 0 || own == taken);
-    });
-    constexpr auto block = static_cast<std::int64_t>(kBlock);
-    if (!has_pads || !has_taps || groups < 1 || tile < 0 || shape[0] % (block * groups) != 0 || shape[1] % block != 0) {
-        throw std::runtime_error("the weights, groups, pads or tile of " + op.name + " do not fit blocks of " +
-                                 std::to_string(block));
-    }
+    Filter filter = filter_with(op.kernel, dimensions_of(ort, weights), integer_or(ort, info, "group", 1), read);
+    filter.tile = static_cast<std::size_t>(tile);
     const OrtValue* bias = constant(ort, info, kBias);
-    return {static_cast<std::size_t>(groups),
-            static_cast<std::size_t>(shape[1] * groups),
-            static_cast<std::size_t>(shape[0]),
-            bias == nullptr ? nullptr : data_of(ort, bias),
-            taps,
-            extents(pads, 0, rank, 0),
-            extents(pads, rank, rank, 0),
-            static_cast<std::size_t>(tile)};
+    filter.bias = bias == nullptr ? nullptr : data_of(ort, bias);
+    return filter;
+}
+
+Finish finish_of(const Functions& ort, const OrtKernelInfo* info) {
+    Finish finish{attribute(ort, info, "low"), attribute(ort, info, "high")};
+    float slope = 0;
+    if (is_stated(ort, ort.attribute(info, "slope", &slope))) {
+        finish.slope = slope;
+    }
+    return finish;
 }
 
 }  // namespace
@@ -65,8 +117,7 @@ ConvolutionNode::ConvolutionNode(const ConvolutionOperator& op, const OrtKernelI
     : op_(op),
       filter_(filter_of(op, info)),
       kernel_(op.kernel.make(filter_)),
-      low_(attribute(op.ort, info, "low")),
-      high_(attribute(op.ort, info, "high")),
+      finish_(finish_of(op.ort, info)),
       before_low_(op.kernel.has_before ? attribute(op.ort, info, "before_low") : 0),
       before_high_(op.kernel.has_before ? attribute(op.ort, info, "before_high") : 0) {}
 
@@ -113,7 +164,7 @@ void ConvolutionNode::compute(OrtKernelContext* context) const {
     }
     SessionPool pool{ort, context};
     kernel_->run({static_cast<std::size_t>(shape[0]), in, out, data_of(ort, input(context, kWeights)),
-                  data_of(ort, x), sum == nullptr ? nullptr : data_of(ort, sum), data_of(ort, y), low_, high_, op_.kernel.has_before ? &before : nullptr},
+                  data_of(ort, x), sum == nullptr ? nullptr : data_of(ort, sum), data_of(ort, y), finish_, op_.kernel.has_before ? &before : nullptr},
                  pool.threads());
 }
 
@@ -148,16 +199,18 @@ void ConvolutionOperator::infer(OrtShapeInferContext* context) const {
     const std::size_t rank = kernel.rank;
     const Dimensions weights = inferred_dimensions(ort, context, kWeights);
     Dimensions shape = inferred_dimensions(ort, context, kX);
-    if (shape.size() != rank + 2 || weights.size() != rank + 2 || !are_known(shape)) {
+    if (shape.size() != rank + 2 || !are_known(weights) || !are_known(shape)) {
         return;
     }
-    Dimensions pads(2 * rank, 1);
-    read_integers(ort, context, "pads", pads);
-    shape[1] = weights[0];
-    for (std::size_t axis = 0; axis < rank; ++axis) {
-        auto& size = shape[axis + 2];
-        size = std::max<std::int64_t>(0, size + pads[axis] + pads[axis + rank] - weights[axis + 2] + 1);
-    }
+    const auto read = [&](const char* name, Dimensions numbers) {
+        read_integers(ort, context, name, numbers);
+        return numbers;
+    };
+    const bool has_groups = kernel.form != Form::kTransposed && weights.size() > 1 && weights[1] > 0;
+    const Filter filter = filter_with(kernel, weights, has_groups ? shape[1] / weights[1] : 1, read);
+    const Extents out = extents_out(filter, extents(shape, 2, rank, 1));
+    shape[1] = static_cast<std::int64_t>(filter.channels_out);
+    std::copy_n(out.end() - rank, rank, shape.begin() + 2);
     infer_output(ort, context, shape);
 }
 

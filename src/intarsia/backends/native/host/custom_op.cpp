@@ -5,6 +5,7 @@
 #include "blocks_op.h"
 #include "channelwise_op.h"
 #include "convolution_op.h"
+#include "elu_op.h"
 #include "normalisation_op.h"
 #include "partition_op.h"
 
@@ -28,6 +29,8 @@ OrtCustomOpDomain* domain(const Functions& ort) {
     static const ReorderOperator from_blocks(ort, "FromBlocks", intarsia::from_blocks);
     static const intarsia::MaxPoolOperator max_pool(ort);
     static const intarsia::PadOperator pad(ort);
+    static const intarsia::DepthToSpaceOperator depth_to_space(ort);
+    static const intarsia::EluOperator elu(ort);
     static const intarsia::ChannelwiseOperator scale(ort, "BlockedScale", intarsia::scale);
     static const intarsia::ChannelwiseOperator prelu(ort, "BlockedPRelu", intarsia::prelu);
     static const intarsia::AffineOperator affine(ort);
@@ -42,7 +45,7 @@ OrtCustomOpDomain* domain(const Functions& ort) {
         }
         const OrtCustomOp* others[] = {&to_blocks, &from_blocks, &max_pool,       &pad,
                                         &scale,     &prelu,       &affine,         &local_response,
-                                        &instance_normalisation,  &partition};
+                                        &instance_normalisation,  &partition, &depth_to_space, &elu};
         for (const OrtCustomOp* each : others) {
             check(ort, ort.add_to_domain(fresh, each));
         }

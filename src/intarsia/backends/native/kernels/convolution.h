@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "finish.h"
 #include "gemm.h"
 #include "kernel.h"
 #include "transform.h"
@@ -133,7 +134,7 @@ struct Convolution {
 
     // One block of output channels.
     void transform_output(std::size_t first, std::size_t count, std::size_t block, const Spectrum& m) const {
-        const Vec offset = load(bias + block * kBlock), least = broadcast(call.low), most = broadcast(call.high);
+        const Vec offset = load(bias + block * kBlock);
         const std::size_t line = width() * kBlock, plane = height() * line;
         const float* from = m.at(0, block);
         for (std::size_t slice = 0; slice < depth(); ++slice) {
@@ -149,7 +150,7 @@ struct Convolution {
                         const std::size_t pixel = corner + i * line + j * kBlock;
                         e = e + offset;
                         if (call.sum) e = e + load(call.sum + pixel);
-                        store(call.y + pixel, clamp(e, least, most));
+                        store(call.y + pixel, finished(e, call.finish));
                     });
             }
         }

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "finish.h"
 #include "kernels.h"
 #include "memory.h"
-#include "vector.h"
 
 namespace intarsia {
 
@@ -138,12 +138,12 @@ class FewOutputs : public Kernel {
             first += kMost;
         }
         const std::size_t start = ((image * blocks_out + block) * call.out[1] + row) * width;
-        const Vec offset = load(&bias_[block * kBlock]), least = broadcast(call.low), most = broadcast(call.high);
+        const Vec offset = load(&bias_[block * kBlock]);
         for (std::size_t p = 0; p < width; ++p) {
             const std::size_t pixel = (start + p) * kBlock;
             Vec e = load(results + p * kBlock) + offset;
             if (call.sum) e = e + load(call.sum + pixel);
-            store(call.y + pixel, clamp(e, least, most));
+            store(call.y + pixel, finished(e, call.finish));
         }
     }
 

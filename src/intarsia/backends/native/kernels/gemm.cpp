@@ -48,7 +48,7 @@ void multiply_rows(const Product& p) {
             if (IsResult) {
                 value = value + load(p.bias + i * kBlock);
                 if (p.sum) value = value + load(p.sum + at);
-                value = clamp(value, broadcast(p.low), broadcast(p.high));
+                value = finished(value, *p.finish);
             }
             store(p.m + at, value);
         }

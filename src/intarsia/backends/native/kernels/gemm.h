@@ -1,7 +1,7 @@
 // The product of rows and a panel of weights: some rows at a time, summed in registers over all channels.
 #pragma once
 
-#include "vector.h"
+#include "finish.h"
 
 namespace intarsia {
 
@@ -27,11 +27,11 @@ struct Product {
     std::size_t ahead_stride;  // from a channel to the next
     const float* bias;         // [blocks of the panel][kBlock], where the product is the result of a convolution
     const float* sum;          // as m, or null
-    float low, high;           // between which such a result is held
+    const Finish* finish;      // of such a result
 };
 
 // All `rows` with a panel of `vecs` blocks, 1 to kPanel. `ahead` is chosen here. Without a bias, m is the product; with
-// one it is clamp(product + bias + sum, low, high).
+// one it is finished(product + bias + sum).
 void multiply(Product p, std::size_t rows, std::size_t vecs);
 
 }  // namespace intarsia

@@ -32,24 +32,35 @@ constexpr std::size_t steps(std::size_t whole, std::size_t step) { return (whole
 // Depth, height and width; a depth of 1 where there are two dimensions.
 using Extents = std::array<std::size_t, 3>;
 
-// A convolution of stride 1: what is known before there is an image.
+// A convolution: what is known before there is an image.
 struct Filter {
     std::size_t groups, channels_in, channels_out;  // channels of all groups together
     const float* bias;                              // [K] or null; copied
     Extents taps, before, after;                    // rows of zeros in front of the image and behind it
     std::size_t tile;                               // of results, where a kernel has several; 0: it chooses itself
+    Extents strides{1, 1, 1}, dilations{1, 1, 1};
+    // Each pixel is spread over taps of the result, instead of summed from them; then `before` and `after` are rows that
+    // are left out of the result, and `extra` are rows behind it that no pixel need reach.
+    bool is_transposed = false;
+    Extents extra{0, 0, 0};
+};
+
+// What a sum goes through at last: below zero it is multiplied by a slope, and then held between two numbers.
+struct Finish {
+    float low, high, slope = 1;
 };
 
 struct Affine;
 
-// One call, with blocks of B channels. y = clamp(conv(x) + bias + sum, low, high) for x [N][C/B][D][H][W][B], and y and sum
+// One call, with blocks of B channels. y = finished(conv(x) + bias + sum) for x [N][C/B][D][H][W][B], and y and sum
 // [N][K/B][D'][H'][W'][B]. `sum` may be null, or be y itself. `weights` are the same in each call; they are the host's,
 // and read when a shape first asks for them in another form.
 struct Call {
     std::size_t batch;
     Extents in, out;
     const float *weights, *x, *sum;
-    float *y, low, high;
+    float* y;
+    Finish finish;
     const Affine* before = nullptr;  // what x goes through first; only of kernels that say that they do that
 };
 
@@ -60,12 +71,17 @@ class Kernel {
     virtual void run(const Call& call, const Threads& threads) const = 0;
 };
 
-// Extents of the result of a filter that is put at every place of the padded image; none where it does not fit.
+// Extents of the result, none where the filter does not fit.
 inline Extents extents_out(const Filter& filter, const Extents& in) {
     Extents out{};
     for (std::size_t axis = 0; axis < out.size(); ++axis) {
-        const std::size_t padded = filter.before[axis] + in[axis] + filter.after[axis];
-        out[axis] = padded < filter.taps[axis] ? 0 : padded - filter.taps[axis] + 1;
+        const std::size_t span = (filter.taps[axis] - 1) * filter.dilations[axis] + 1, stride = filter.strides[axis];
+        const std::size_t edges = filter.before[axis] + filter.after[axis];
+        const std::size_t whole = filter.is_transposed && in[axis] > 0
+                                      ? (in[axis] - 1) * stride + span + filter.extra[axis]
+                                      : in[axis] + edges;
+        const std::size_t less = filter.is_transposed ? edges : span - 1;
+        out[axis] = whole <= less ? 0 : filter.is_transposed ? whole - less : (whole - less - 1) / stride + 1;
     }
     return out;
 }

@@ -80,8 +80,7 @@ class Pointwise : public Kernel {
         product.m_stride = pixels * kBlock;
         product.bias = bias_.data() + block * kBlock;
         product.sum = call.sum ? call.sum + to : nullptr;
-        product.low = call.low;
-        product.high = call.high;
+        product.finish = &call.finish;
         multiply(product, count, vecs);
     }
 

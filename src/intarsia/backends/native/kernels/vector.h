@@ -25,6 +25,19 @@ inline Vec multiply_where_negative(Vec v, Vec factor) {
     return _mm512_mask_mul_ps(v, _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_LT_OQ), v, factor);
 }
 inline Vec square_root(Vec v) { return _mm512_maskz_sqrt_ps(0xffff, v); }
+inline Vec rounded(Vec v) { return _mm512_maskz_roundscale_ps(0xffff, v, _MM_FROUND_TO_NEAREST_INT); }
+// Of whole numbers from -126 to 127.
+inline Vec power_of_two(Vec n) { return _mm512_maskz_scalef_ps(0xffff, _mm512_set1_ps(1), n); }
+// In each run of `Width` lanes, the lane of that number everywhere.
+template <std::size_t Width, std::size_t Lane>
+Vec spread(Vec v) {
+    static_assert(Lane < Width && (Width == 2 || Width == 4 || Width == 8));
+    if constexpr (Width == 2) return _mm512_maskz_permute_ps(0xffff, v, Lane * 0x55 | 0xa0);
+    if constexpr (Width == 4) return _mm512_maskz_permute_ps(0xffff, v, Lane * 0x55);
+    constexpr int low = Lane, high = Lane + 8;
+    const __m512i lanes = _mm512_set_epi32(high, high, high, high, high, high, high, high, low, low, low, low, low, low, low, low);
+    return _mm512_maskz_permutexvar_ps(0xffff, lanes, v);
+}
 inline Vec clamp(Vec v, Vec low, Vec high) {
     return _mm512_maskz_min_ps(0xffff, high, _mm512_maskz_max_ps(0xffff, low, v));
 }
@@ -40,6 +53,18 @@ inline Vec multiply_where_negative(Vec v, Vec factor) {
     return _mm256_blendv_ps(v, _mm256_mul_ps(v, factor), _mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_LT_OQ));
 }
 inline Vec square_root(Vec v) { return _mm256_sqrt_ps(v); }
+inline Vec rounded(Vec v) { return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+inline Vec power_of_two(Vec n) {
+    const __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23));
+}
+template <std::size_t Width, std::size_t Lane>
+Vec spread(Vec v) {
+    static_assert(Lane < Width && (Width == 2 || Width == 4 || Width == 8));
+    if constexpr (Width == 2) return _mm256_permute_ps(v, Lane * 0x55 | 0xa0);
+    if constexpr (Width == 4) return _mm256_permute_ps(v, Lane * 0x55);
+    return _mm256_permutevar8x32_ps(v, _mm256_set1_epi32(Lane));
+}
 inline Vec clamp(Vec v, Vec low, Vec high) { return _mm256_min_ps(high, _mm256_max_ps(low, v)); }
 #endif
 

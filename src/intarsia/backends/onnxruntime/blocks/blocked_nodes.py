@@ -11,16 +11,17 @@ from typing import Any
 import onnx
 
 from intarsia.backends.onnxruntime.blocks.padding import padding_of
+from intarsia.backends.onnxruntime.kernels import PACKING
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of
 from intarsia.graph.placeholder_ops import DOMAIN
 
-VOLUME_CONVOLUTION = "WinogradVolume"
-"""Our convolution that reads and writes our blocks of volumes, whatever lies before and behind it."""
 NORMALISATION, AFFINE = "BlockedInstanceNormalization", "BlockedAffine"
 HOLDING = frozenset({NORMALISATION, AFFINE})
 """Operators of ours with the attributes ``low`` and ``high``, between which they hold what comes out."""
 UNHELD: Mapping[str, float] = MappingProxyType({"low": -math.inf, "high": math.inf})
-OURS = frozenset({AFFINE, "BlockedLRN", "BlockedPad", "BlockedPRelu", "BlockedScale", NORMALISATION})
+OURS = frozenset(
+    {AFFINE, "BlockedLRN", "BlockedPad", "BlockedPRelu", "BlockedScale", "BlockedDepthToSpace", "Elu", NORMALISATION}
+)
 """Operators of ours that do more than to keep values in blocks."""
 _SUM = 3
 _SCALES, _SIZES = 2, 3
@@ -37,11 +38,15 @@ class Surroundings:
         constants: Its initializers.
         shapes: Of the values whose sizes are known.
         rank: How many dimensions the values in blocks have that it reads; 0 if it reads none.
+        channels: Of the first value that it reads; 0 if that is unknown.
+        block: Channels of a block.
     """
 
     constants: Mapping[str, onnx.TensorProto]
     shapes: Mapping[str, tuple[int, ...]]
     rank: int
+    channels: int
+    block: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +58,8 @@ class BlockedForm:
         domain: Of that; empty for the node's own.
         attributes: Its attributes; ``None`` if they stay as they are.
         reads: Positions of the inputs that must be in blocks; the others are read as they are.
-        is_worth_packing: Whether it computes in blocks though it is the first to want its inputs so.
+        packs: How many dimensions its inputs have, where it computes in blocks though it is the first to want them so.
+        channels: Of what it gives; 0 if that has as many as what it reads.
         order: Which of the node's inputs it has, in its own order, and ``None`` where it lacks one; all as they are if
             left out.
     """
@@ -62,15 +68,18 @@ class BlockedForm:
     domain: str = ""
     attributes: Mapping[str, Any] | None = None
     reads: tuple[int, ...] = (0,)
-    is_worth_packing: bool = False
+    packs: int = 0
+    channels: int = 0
     order: tuple[int | None, ...] | None = None
 
 
 def blocked_form(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
     """The form of a node on blocks; ``None`` if it has none."""
-    if (node.domain, node.op_type) == (DOMAIN, VOLUME_CONVOLUTION):
-        reads = tuple(at for at in (0, _SUM) if at < len(node.input) and node.input[at])
-        return BlockedForm(op_type=node.op_type, domain=DOMAIN, reads=reads, is_worth_packing=True)
+    kernel = PACKING.get(node.op_type) if node.domain == DOMAIN else None
+    if kernel is not None:
+        wanted = (_SUM,) if kernel.reads_plain else (0, _SUM)
+        reads = tuple(at for at in wanted if at < len(node.input) and node.input[at])
+        return BlockedForm(op_type=node.op_type, domain=DOMAIN, reads=reads, packs=kernel.packs)
     form = _FORMS.get((node.domain.removeprefix("ai.onnx"), node.op_type))
     return form(node, around) if form is not None and len(node.output) == 1 else None
 
@@ -142,8 +151,11 @@ def _multiplied(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | Non
 
 
 def _prelu(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
-    """One slope for each channel."""
+    """One slope for each channel, or for all of them."""
     slopes, sizes = around.constants.get(node.input[1]), around.shapes.get(node.input[0], ())
+    if slopes is not None and _is_number(slopes) and slopes.data_location != onnx.TensorProto.EXTERNAL:
+        alpha = float(onnx.numpy_helper.to_array(slopes).item())
+        return BlockedForm(op_type="LeakyRelu", attributes={"alpha": alpha}, order=(0,))
     if slopes is None or not _are_of_channels(tuple(slopes.dims), sizes):
         return None
     return BlockedForm(op_type="BlockedPRelu", domain=DOMAIN, attributes={})
@@ -202,13 +214,29 @@ def _resized(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
     return BlockedForm(op_type="Upsample", domain=BLOCKED, attributes=attributes, order=(0,))
 
 
-_ALONE = ("Relu", "Sigmoid", "Tanh", "LeakyRelu", "Elu", "Clip", "HardSigmoid", "HardSwish")
+def _shuffled(node: onnx.NodeProto, around: Surroundings) -> BlockedForm | None:
+    """Channels that move into the picture, where whole blocks are left."""
+    stated = {"mode": "DCR", **attributes_of(node)}
+    channels = around.channels // stated["blocksize"] ** 2
+    if around.rank != _PICTURE or channels == 0 or channels % around.block:
+        return None
+    own = {"blocksize": stated["blocksize"], "result_first": int(stated["mode"] == "CRD")}
+    return BlockedForm(op_type="BlockedDepthToSpace", domain=DOMAIN, attributes=own, channels=channels)
+
+
+def _exponential(node: onnx.NodeProto, around: Surroundings) -> BlockedForm:
+    return BlockedForm(op_type="Elu", domain=DOMAIN, attributes={"alpha": 1.0, **attributes_of(node)})
+
+
+_ALONE = ("Relu", "Sigmoid", "Tanh", "LeakyRelu", "Clip", "HardSigmoid", "HardSwish")
 _FORMS: Mapping[tuple[str, str], Callable[[onnx.NodeProto, Surroundings], BlockedForm | None]] = MappingProxyType(
     {
         **{("", name): _same for name in _ALONE},
         ("com.microsoft", "QuickGelu"): _same,
         ("", "Add"): _added,
+        ("", "DepthToSpace"): _shuffled,
         ("", "Div"): _alike,
+        ("", "Elu"): _exponential,
         ("", "Sub"): _alike,
         ("", "Mul"): _multiplied,
         ("", "PRelu"): _prelu,

@@ -2,7 +2,8 @@
 
 ONNX Runtime packs pictures into blocks around its own operators alone, and volumes never. Here a value that is in
 blocks is read so wherever something of ours, or an operator to which the order is nothing, can; it is unpacked where
-others read it. Volumes are packed for our convolutions, which read and write blocks of our own.
+others read it. Where ONNX Runtime has no convolution on blocks and we have one, values are packed for that; signals and
+volumes into blocks of our own.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ import onnx
 from intarsia.backends.onnxruntime.blocks.blocked_nodes import (
     HOLDING,
     OURS,
-    VOLUME_CONVOLUTION,
     BlockedForm,
     Surroundings,
     blocked_form,
     rewritten,
 )
+from intarsia.backends.onnxruntime.kernels import PACKING, TRANSPOSED
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, reorders
 from intarsia.graph.placeholder_ops import DOMAIN
 
-_VOLUME, _PICTURE = 5, 4
-_INTO = {_VOLUME: ("ToBlocks", DOMAIN), _PICTURE: ("ReorderInput", BLOCKED)}
-_OUT_OF = {_VOLUME: ("FromBlocks", DOMAIN), _PICTURE: ("ReorderOutput", BLOCKED)}
+_VOLUME, _PICTURE, _SIGNAL = 5, 4, 3
+_OWN_INTO, _OWN_OUT_OF = ("ToBlocks", DOMAIN), ("FromBlocks", DOMAIN)
+_INTO = {_VOLUME: _OWN_INTO, _PICTURE: ("ReorderInput", BLOCKED), _SIGNAL: _OWN_INTO}
+_OUT_OF = {_VOLUME: _OWN_OUT_OF, _PICTURE: ("ReorderOutput", BLOCKED), _SIGNAL: _OWN_OUT_OF}
 """What packs and unpacks values of so many dimensions."""
 
 
@@ -45,7 +47,7 @@ def keep_in_blocks(
         The value that each node gave which an operator of ours computes now, and that operator.
     """
     pictures = any((node.domain, node.op_type) == (BLOCKED, "ReorderOutput") for node in graph.node)
-    if not pictures and not any(map(_is_volume_convolution, graph.node)):
+    if not pictures and not any(map(_is_convolution, graph.node)):
         return ()
     return _Layouts(graph, block, shapes, plain).assign()
 
@@ -110,12 +112,17 @@ class _Layouts:
         if form is None or self._channels[node.output[0]]:
             return
         counts = [self._channels.get(node.input[at], 0) for at in form.reads]
-        if all(counts):
+        if form.channels:
+            self._channels[node.output[0]] = form.channels
+        elif all(counts):
             self._channels[node.output[0]] = sum(counts) if node.op_type == "Concat" else counts[0]
 
     def _around(self, node: onnx.NodeProto) -> Surroundings:
         rank = max((self._ranks.get(name, 0) for name in node.input), default=0)
-        return Surroundings(constants=self._constants, shapes=self._shapes, rank=rank)
+        channels = self._channels.get(node.input[0], 0) if node.input else 0
+        return Surroundings(
+            constants=self._constants, shapes=self._shapes, rank=rank, channels=channels, block=self._block
+        )
 
     def _write_blocked(self, node: onnx.NodeProto) -> bool:
         """Write a node in blocks, if that saves reordering."""
@@ -125,7 +132,7 @@ class _Layouts:
             return False
         if self._is_held_before(node):
             return True
-        rank = _VOLUME if form.is_worth_packing else around.rank
+        rank = form.packs or around.rank
         inputs = [self._pack(name, rank) if at in form.reads else name for at, name in enumerate(node.input)]
         for at, name in enumerate(node.input):
             if at not in form.reads:
@@ -140,7 +147,7 @@ class _Layouts:
         return True
 
     def _pays(self, node: onnx.NodeProto, form: BlockedForm) -> bool:
-        if form.is_worth_packing:
+        if form.packs:
             return True
         names = [node.input[at] for at in form.reads]
         blocked = [name in self._blocked for name in names]
@@ -152,7 +159,7 @@ class _Layouts:
         """Whether some of what is joined is worth packing, as the whole is wanted in blocks."""
         rank = self._around(node).rank
         readers = [each for each in self._graph.node if node.output[0] in each.input]
-        return rank == _VOLUME or (bool(readers) and all(reorders(each, "ReorderInput") for each in readers))
+        return rank in {_VOLUME, _SIGNAL} or (bool(readers) and all(reorders(each, "ReorderInput") for each in readers))
 
     def _is_held_before(self, node: onnx.NodeProto) -> bool:
         """Whether what comes before holds the values, so that a Relu has nothing left to do."""
@@ -195,8 +202,8 @@ class _Layouts:
         return name
 
 
-def _is_volume_convolution(node: onnx.NodeProto) -> bool:
-    return (node.domain, node.op_type) == (DOMAIN, VOLUME_CONVOLUTION)
+def _is_convolution(node: onnx.NodeProto) -> bool:
+    return node.domain == DOMAIN and node.op_type in PACKING
 
 
 def _channels_by_weights(node: onnx.NodeProto, constants: Mapping[str, onnx.TensorProto]) -> int:
@@ -204,10 +211,10 @@ def _channels_by_weights(node: onnx.NodeProto, constants: Mapping[str, onnx.Tens
     weights = constants.get(node.input[1]) if len(node.input) > 1 else None
     if weights is None or len(weights.dims) < 3 or node.domain == BLOCKED:
         return 0
-    if node.op_type in {"Conv", "FusedConv", VOLUME_CONVOLUTION}:
-        return int(weights.dims[0])
-    group = attributes_of(node).get("group", 1)
-    return int(weights.dims[1] * group) if node.op_type == "ConvTranspose" else 0
+    kernel = PACKING.get(node.op_type)
+    if node.op_type == TRANSPOSED or (kernel is not None and kernel.is_transposed):
+        return int(weights.dims[1] * attributes_of(node).get("group", 1))
+    return int(weights.dims[0]) if node.op_type in {"Conv", "FusedConv"} or kernel is not None else 0
 
 
 def _read(node: onnx.NodeProto) -> Sequence[str]:

@@ -6,20 +6,53 @@ A kernel's file says which convolutions it takes. `substitution` puts its operat
 
 from __future__ import annotations
 
-from intarsia.backends.onnxruntime.kernels import few_outputs, pointwise, winograd_3x3, winograd_5x5, winograd_volume
-from intarsia.backends.onnxruntime.kernels.convolution import Convolution, described
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from intarsia.backends.onnxruntime.kernels import (
+    direct,
+    few_inputs,
+    few_outputs,
+    narrow_groups,
+    pointwise,
+    transposed,
+    winograd_3x3,
+    winograd_5x5,
+    winograd_volume,
+    winograd_volume_5x5,
+)
+from intarsia.backends.onnxruntime.kernels.convolution import TRANSPOSED, Convolution, described
 from intarsia.backends.onnxruntime.kernels.kernel import HOST, OURS, Kernel, tile_of
 
-__all__ = ["HOST", "KERNELS", "OURS", "Convolution", "Kernel", "described", "kernel_of", "tile_of"]
+__all__ = [
+    "HOST",
+    "KERNELS",
+    "OURS",
+    "PACKING",
+    "TRANSPOSED",
+    "Convolution",
+    "Kernel",
+    "described",
+    "kernel_of",
+    "tile_of",
+]
 
 KERNELS: tuple[Kernel, ...] = (
     few_outputs.KERNEL,
+    narrow_groups.KERNEL,
     pointwise.KERNEL,
     winograd_3x3.KERNEL,
     winograd_5x5.KERNEL,
     winograd_volume.KERNEL,
+    winograd_volume_5x5.KERNEL,
+    *direct.KERNELS,
+    *few_inputs.KERNELS,
+    *transposed.KERNELS,
 )
 """All of them; of two that take a convolution the first has it."""
+
+PACKING: Mapping[str, Kernel] = MappingProxyType({each.operator: each for each in KERNELS if each.packs})
+"""Those that have values put in blocks for them, by operator."""
 
 
 def kernel_of(convolution: Convolution, block: int) -> Kernel | None:

@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING
 
 from intarsia.backends.contract.node_facts import is_constant
 from intarsia.backends.contract.traits import KernelChoice
-from intarsia.backends.onnxruntime.kernels import HOST, KERNELS, Kernel, described
+from intarsia.backends.onnxruntime.kernels import HOST, KERNELS, TRANSPOSED, Kernel, described
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node
 
 _BLOCKS, _PLAIN = "blocks", "plain"
-_PICTURE = 4
-_BETWEEN = {"InstanceNormalization", "LRN"}
+_CONVOLUTIONS = {"Conv", TRANSPOSED}
+_BETWEEN = {"DepthToSpace", "Elu", "InstanceNormalization", "LRN"}
 """Nodes that are ours where they stand between operators on blocks."""
 
 
 def ours() -> str:
     """What the kernels compute, in words."""
-    return f"stride-1 convolution {' or '.join(each.filters for each in KERNELS)}"
+    return f"convolution {' or '.join(each.filters for each in KERNELS)}"
 
 
 def lack(graph: Graph, block: int) -> str | None:
     """Why no convolution can be replaced, by what is in the way of the one that comes nearest; ``None`` if one can."""
     furthest, reason = 0, f"no {ours()} to replace"
     for node in graph.nodes:
-        if node.op_type != "Conv" or node.domain not in {"", "ai.onnx"}:
+        if node.op_type not in _CONVOLUTIONS or node.domain not in {"", "ai.onnx"}:
             continue
         for kernel in KERNELS:
             obstacles = tuple(_obstacles(node, graph, kernel, block))
@@ -42,12 +42,12 @@ def lack(graph: Graph, block: int) -> str | None:
 def _obstacles(node: Node, graph: Graph, kernel: Kernel, block: int) -> Iterator[str | None]:
     """For each thing that a kernel needs of a convolution, one after the other, what this one has instead of it."""
     weight = graph.values[node.inputs[1]]
-    convolution = described(weight.shape or (), node.attributes)
+    convolution = described(weight.shape or (), node.attributes, is_transposed=node.op_type == TRANSPOSED)
     if convolution is None:
         yield ""
         return
     yield from kernel.obstacles(convolution, block)
-    convolutions = f"the stride-1 convolutions {kernel.filters}"
+    convolutions = f"the convolutions {kernel.filters}"
     is_single = weight.dtype == graph.values[node.inputs[0]].dtype == "float32"
     yield None if is_single else f"it computes in float32 only, and {convolutions} are {weight.dtype}"
     has_constants = node.inputs[1] in graph.weights and is_constant(node, graph, 2)
@@ -65,11 +65,10 @@ def kernels(graph: Graph, block: int) -> Mapping[str, tuple[KernelChoice, ...]]:
             continue
         if node.op_type in _BETWEEN:
             found[node.id] = (KernelChoice(name="", layout=_BLOCKS), KernelChoice(name=HOST, layout=_PLAIN))
-        kernel = _taking(node, graph, block) if node.op_type == "Conv" else None
+        kernel = _taking(node, graph, block) if node.op_type in _CONVOLUTIONS else None
         if kernel is not None:
             own = tuple(KernelChoice(name=way, layout=_BLOCKS) for way in ("", *kernel.ways))
-            is_picture = len(graph.values[node.inputs[1]].shape or ()) == _PICTURE
-            host = KernelChoice(name=HOST, layout=_BLOCKS if is_picture else _PLAIN)
+            host = KernelChoice(name=HOST, layout=_PLAIN if kernel.packs else _BLOCKS)
             found[node.id] = (*own, host) if kernel.is_usual else own
     return found
 

@@ -13,6 +13,7 @@ HOST = "host"
 OURS = "ours"
 """What stands for a kernel that is not the usual one."""
 _TILE = "tile-"
+_SIZES_OF_PICTURE = 2
 LEAST_BLOCKS = 3
 """Of channels in each of several groups: with one or two the transforms take what the products save."""
 
@@ -23,11 +24,15 @@ class Kernel:
 
     Attributes:
         operator: Its name in the domain `intarsia`.
-        filters: Which convolutions of stride 1 it computes, in words that stand behind "convolution".
+        filters: Which convolutions it computes, in words that stand behind "convolution".
         obstacles: For each thing that it needs of a convolution in blocks of so many channels, one after the other,
             what the convolution has instead; ``None`` if nothing is in the way. The first one tells kinds of
             convolutions apart, and may be empty.
         tiles: The sizes of tiles in which it can compute, where it has several: it chooses by shape, unless it is told.
+        packs: How many dimensions the values have that are put in blocks for it, where ONNX Runtime has no kernel on
+            blocks for what it takes; else 0.
+        reads_plain: Whether it reads an image that is not in blocks.
+        is_transposed: Whether it takes transposed convolutions.
         is_usual: Whether it computes what it takes if nobody asks for another kernel; else it has to be asked for.
     """
 
@@ -35,6 +40,9 @@ class Kernel:
     filters: str
     obstacles: Callable[[Convolution, int], Obstacles]
     tiles: tuple[int, ...] = ()
+    packs: int = 0
+    reads_plain: bool = False
+    is_transposed: bool = False
     is_usual: bool = True
 
     @property
@@ -75,4 +83,6 @@ def winograd(operator: str, taps: tuple[int | None, ...]) -> Kernel:
         gains = groups == 1 or min(channels) >= LEAST_BLOCKS * block
         yield None if gains else f"{unblocked} are so few that a direct convolution is as fast"
 
-    return Kernel(operator=operator, filters=f"of {size}", obstacles=obstacles, tiles=(2, 4))
+    return Kernel(
+        operator=operator, filters=f"of {size}", obstacles=obstacles, tiles=(2, 4), packs=5 if len(taps) > 2 else 0
+    )

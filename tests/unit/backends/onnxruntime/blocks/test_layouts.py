@@ -17,8 +17,8 @@ BLOCK = 8
 POOL: dict[str, Any] = {"kernel_shape": [2, 2, 2], "strides": [2, 2, 2]}
 
 
-def ours(inputs: str, output: str) -> onnx.NodeProto:
-    return helper.make_node("WinogradVolume", inputs.split(), [output], domain=DOMAIN)
+def ours(inputs: str, output: str, op_type: str = "WinogradVolume") -> onnx.NodeProto:
+    return helper.make_node(op_type, inputs.split(), [output], domain=DOMAIN)
 
 
 def node(op_type: str, inputs: str, output: str, **attributes: Any) -> onnx.NodeProto:
@@ -104,6 +104,34 @@ def test_a_transposed_convolution_joins_in_blocks_with_one_of_ours() -> None:
     told = after([ours("x w", "a"), node("ConvTranspose", "x t", "b"), node("Concat", "b a", "y", axis=1)])
     assert "ToBlocks b > b/blocks" in told
     assert "Concat b/blocks a/blocks > y/blocks" in told
+
+
+def test_what_is_transposed_by_us_stays_in_blocks() -> None:
+    told = after([ours("x t", "a", "TransposedVolume"), ours("a v", "y")])
+    assert [line.split()[0] for line in told] == ["ToBlocks", "TransposedVolume", "WinogradVolume", "FromBlocks"]
+
+
+def test_an_image_of_few_channels_is_read_as_it_is() -> None:
+    assert after([ours("x w", "a", "FewInputsVolume"), ours("a v", "y")]) == [
+        "FewInputsVolume x w > a/blocks",
+        "WinogradVolume a/blocks v > y/blocks",
+        "FromBlocks y/blocks > y",
+    ]
+
+
+def test_a_picture_is_packed_for_what_onnxruntime_has_no_kernel_on_blocks_for() -> None:
+    nodes = [node("Softmax", "x", "a"), ours("a w", "b", "NarrowGroups")]
+    graph, _ = picture((*HEAD[:1], *nodes, *tail("b")))
+    assert lines(graph)[1:4] == ["Softmax x > a", "ReorderInput a > a/blocks", "NarrowGroups a/blocks w > b/blocks"]
+
+
+def test_channels_that_become_pixels_are_whole_blocks() -> None:
+    wide = helper.make_node("ReorderOutput", ["a_"], ["a"], domain=BLOCKED, channels=32)
+    shuffled = node("DepthToSpace", "a", "b", blocksize=2, mode="CRD")
+    graph, _ = picture((HEAD[0], wide, shuffled, *tail("b")))
+    assert lines(graph)[1] == "BlockedDepthToSpace a_ > b/blocks"
+    assert attributes_of(graph.node[1]) == {"blocksize": 2, "result_first": 1}
+    assert between(node("DepthToSpace", "a", "b", blocksize=2))[1] == "DepthToSpace a > b"
 
 
 def test_channels_that_fill_no_block_or_are_unknown_stay_plain() -> None:
@@ -230,6 +258,7 @@ def test_a_relu_stays_where_others_read_what_it_holds() -> None:
         (node("Pad", "a pads", "b", mode="reflect"), "BlockedPad a_ > b/blocks"),
         (node("Pad", "a pads", "b", mode="edge"), "BlockedPad a_ > b/blocks"),
         (node("Clip", "a number", "b"), "Clip a_ number > b/blocks"),
+        (node("Elu", "a", "b"), "Elu a_ > b/blocks"),
         (node("MaxPool", "a", "b", kernel_shape=[2, 2]), "BlockedMaxPool a_ > b/blocks"),
         (
             node("Resize", "a", "b", mode="nearest", nearest_mode="floor", coordinate_transformation_mode="asymmetric"),
@@ -293,7 +322,7 @@ def test_a_factor_for_each_channel_is_read_as_it_is() -> None:
 def test_slopes_are_taken_where_there_is_one_for_each_channel() -> None:
     shapes = {"a": (1, 8, 9, 9)}
     assert between(node("PRelu", "a slopes", "b"), shapes=shapes) == ["BlockedPRelu a_ slopes > b/blocks"]
-    assert "PRelu a number > b" in between(node("PRelu", "a number", "b"), shapes=shapes)
+    assert between(node("PRelu", "a number", "b")) == ["LeakyRelu a_ > b/blocks"]
     assert "PRelu a slopes > b" in between(node("PRelu", "a slopes", "b"))
 
 

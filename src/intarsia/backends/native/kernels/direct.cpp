@@ -1,0 +1,290 @@
+// Filters of any taps, strides and dilations, and transposed ones, for signals, pictures and volumes whose convolutions
+// the host computes outside of blocks: what the results of a chunk read is laid out row by row, and multiplied.
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "gemm.h"
+#include "kernels.h"
+#include "memory.h"
+
+namespace intarsia {
+
+namespace {
+
+// What a task lays out: a part of a thread's own cache, beside a panel of weights and what it writes.
+constexpr std::size_t kCache = 384 * 1024 / sizeof(float);
+// Tasks are so many at least, where there is enough to do for each; where there are several taps, each lays out what it
+// reads.
+constexpr std::size_t kTasks = 16, kTasksWithTaps = 8;
+
+std::size_t points(const Extents& extents) { return extents[0] * extents[1] * extents[2]; }
+
+Extents place_of(std::size_t index, const Extents& extents) {
+    return {index / (extents[1] * extents[2]), index / extents[2] % extents[1], index % extents[2]};
+}
+
+std::size_t index_of(const Extents& place, const Extents& extents) {
+    return (place[0] * extents[1] + place[1]) * extents[2] + place[2];
+}
+
+// A tap, and what it adds to the place of a result to get the place of the pixel; in front of the edge that wraps round.
+struct Tap {
+    std::size_t number;
+    Extents offset;
+};
+
+// Results that read the same taps: all of a filter that is moved over the image; of a transposed one those that lie a
+// whole number of strides apart.
+struct Phase {
+    Extents first;
+    std::vector<Tap> taps;
+    mutable std::once_flag once;
+    mutable Memory weights{nullptr, std::free};  // [panel][row of what is laid out][blocks of the panel][B]
+};
+
+class Direct : public Kernel {
+  public:
+    explicit Direct(const Filter& filter) : filter_(filter), bias_(filter.channels_out), phases_(phases_of(filter)) {
+        if (filter.bias) bias_.assign(filter.bias, filter.bias + filter.channels_out);
+        filter_.bias = nullptr;
+    }
+
+    void run(const Call& call, const Threads& threads) const override {
+        for (const Phase& phase : phases_) {
+            std::call_once(phase.once, [&] { phase.weights = read_weights(phase, call.weights); });
+            Extents results{};
+            for (std::size_t axis = 0; axis < results.size(); ++axis) {
+                const std::size_t first = phase.first[axis];
+                results[axis] = first < call.out[axis] ? steps(call.out[axis] - first, apart(axis)) : 0;
+            }
+            if (points(results) > 0) run_phase(call, phase, results, threads);
+        }
+    }
+
+  private:
+    // From a result of a phase to its next.
+    std::size_t apart(std::size_t axis) const { return filter_.is_transposed ? filter_.strides[axis] : 1; }
+    // From the pixel that a tap reads for a result of a phase to the one for the next.
+    std::size_t pace(std::size_t axis) const { return filter_.is_transposed ? 1 : filter_.strides[axis]; }
+
+    static std::vector<Phase> phases_of(const Filter& filter) {
+        std::vector<Phase> phases(filter.is_transposed ? points(filter.strides) : 1);
+        for (std::size_t i = 0; i < phases.size(); ++i) {
+            if (filter.is_transposed) phases[i].first = place_of(i, filter.strides);
+            for (std::size_t number = 0; number < points(filter.taps); ++number) {
+                const Extents tap = place_of(number, filter.taps);
+                Tap found{number, {}};
+                bool reads = true;
+                for (std::size_t axis = 0; axis < tap.size(); ++axis) {
+                    const std::size_t reach = tap[axis] * filter.dilations[axis], stride = filter.strides[axis];
+                    const std::size_t from = phases[i].first[axis] + filter.before[axis];
+                    if (!filter.is_transposed) {
+                        found.offset[axis] = reach - filter.before[axis];
+                    } else if (from >= reach) {
+                        reads = reads && (from - reach) % stride == 0;
+                        found.offset[axis] = (from - reach) / stride;
+                    } else {
+                        reads = reads && (reach - from) % stride == 0;
+                        found.offset[axis] = std::size_t{0} - (reach - from) / stride;
+                    }
+                }
+                if (reads) phases[i].taps.push_back(found);
+            }
+            // From left to right, so that those of one row lie evenly apart.
+            std::stable_sort(phases[i].taps.begin(), phases[i].taps.end(), [](const Tap& one, const Tap& other) {
+                return static_cast<std::ptrdiff_t>(one.offset[2]) < static_cast<std::ptrdiff_t>(other.offset[2]);
+            });
+        }
+        return phases;
+    }
+
+    // Of what is laid out for a result.
+    std::size_t blocks(const Phase& phase) const { return phase.taps.size() * (filter_.channels_in / kBlock); }
+
+    // From ONNX's order: [K][C][taps], and [C][K][taps] of a transposed filter.
+    Memory read_weights(const Phase& phase, const float* weights) const {
+        const std::size_t ins = filter_.channels_in, outs = filter_.channels_out, taps = points(filter_.taps);
+        const std::size_t rows = blocks(phase) * kBlock, panel = kPanel * kBlock;
+        Memory read = allocate(std::max<std::size_t>(1, rows * outs));
+        for (std::size_t first = 0; first < outs; first += panel) {
+            const std::size_t wide = std::min(panel, outs - first);
+            float* to = read.get() + first * rows;
+            for (const Tap& tap : phase.taps)
+                for (std::size_t in = 0; in < ins; ++in)
+                    for (std::size_t out = first; out < first + wide; ++out)
+                        *to++ = weights[(filter_.is_transposed ? in * outs + out : out * ins + in) * taps + tap.number];
+        }
+        return read;
+    }
+
+    void run_phase(const Call& call, const Phase& phase, const Extents& results, const Threads& threads) const {
+        const std::size_t count = points(results), panels = steps(filter_.channels_out / kBlock, kPanel);
+        const std::size_t row = std::max<std::size_t>(1, blocks(phase)) * kBlock;
+        const std::size_t most = std::max(kRows, kCache / row / kRows * kRows);
+        const std::size_t chunk = steps(count, steps(count, most)), chunks = steps(count, chunk);
+        // Panels are shared only where the results are too few.
+        const std::size_t tasks = phase.taps.size() > 1 ? kTasksWithTaps : kTasks;
+        const std::size_t group = steps(panels, std::min(panels, steps(tasks, chunks * call.batch)));
+        threads.share(call.batch * chunks * steps(panels, group), [&](std::size_t index) {
+            // Those that read the same weights one after the other.
+            const std::size_t at = index % (call.batch * chunks), start = index / (call.batch * chunks) * group;
+            const Chunk own{&call, &phase, results, at / chunks, at % chunks * chunk,
+                            std::min(chunk, count - at % chunks * chunk)};
+            run_chunk(own, start, std::min(panels, start + group));
+        });
+    }
+
+    // Neighbouring results of a phase of an image.
+    struct Chunk {
+        const Call* call;
+        const Phase* phase;
+        Extents results;
+        std::size_t image, first, count;
+    };
+
+    void run_chunk(const Chunk& own, std::size_t start, std::size_t end) const {
+        const Call& call = *own.call;
+        const std::size_t rows = blocks(*own.phase), taps = own.phase->taps.size();
+        const std::size_t pixels = points(call.out), outs = filter_.channels_out / kBlock;
+        const bool is_spread = filter_.is_transposed, is_line = has_line(own);
+        const std::size_t wide = is_line ? own.count + (taps - 1) * apart_in_line(own) : taps * own.count;
+        const std::size_t laid = wide * filter_.channels_in;
+        float* memory = scratch(laid + (is_spread ? kPanel * own.count * kBlock : 0) + 1);
+        Product product{};
+        product.v = as_they_lie(own);
+        product.v_stride = points(call.in) * kBlock;
+        product.taps = 1;
+        product.blocks = rows;
+        if (product.v == nullptr && is_line) {
+            lay_out_line(own, memory, wide);
+            product.v_stride = wide * kBlock;
+            product.v_tap = apart_in_line(own) * kBlock;
+            product.taps = taps;
+            product.blocks = rows / taps;
+        } else if (product.v == nullptr) {
+            lay_out(own, memory);
+            product.v_stride = own.count * kBlock;
+        }
+        if (product.v == nullptr) product.v = memory;
+        product.finish = &call.finish;
+        for (std::size_t panel = start; panel < end; ++panel) {
+            const std::size_t block = panel * kPanel, vecs = std::min(kPanel, outs - block);
+            const std::size_t to = ((own.image * outs + block) * pixels + own.first) * kBlock;
+            product.u = own.phase->weights.get() + block * kBlock * rows * kBlock;
+            product.u_channel = vecs * kBlock;
+            product.u_stride = kBlock;
+            product.bias = bias_.data() + block * kBlock;
+            product.m = is_spread ? memory + laid : call.y + to;
+            product.m_stride = (is_spread ? own.count : pixels) * kBlock;
+            product.sum = call.sum && !is_spread ? call.sum + to : nullptr;
+            multiply(product, own.count, vecs);
+            if (is_spread) spread_results(own, product.m, block, vecs);
+        }
+    }
+
+    // The pixels, where there is one tap and each result reads the pixel in its place.
+    const float* as_they_lie(const Chunk& own) const {
+        const Call& call = *own.call;
+        const std::vector<Tap>& taps = own.phase->taps;
+        const bool has_one = taps.size() == 1 && taps[0].offset == Extents{};
+        if (!has_one || own.results != call.in || pace(0) * pace(1) * pace(2) != 1) return nullptr;
+        return call.x + (own.image * (filter_.channels_in / kBlock) * points(call.in) + own.first) * kBlock;
+    }
+
+    // Whether there is one row, whose pixels the taps read one after the other: it is laid out once for all taps.
+    bool has_line(const Chunk& own) const {
+        const Extents &in = own.call->in, &out = own.call->out;
+        return own.phase->taps.size() > 0 && in[0] * in[1] * out[0] * out[1] == 1 && pace(2) == 1 &&
+               filter_.taps[0] * filter_.taps[1] == 1;
+    }
+
+    static std::size_t apart_in_line(const Chunk& own) {
+        const std::vector<Tap>& taps = own.phase->taps;
+        return taps.size() > 1 ? taps[1].offset[2] - taps[0].offset[2] : 0;
+    }
+
+    // To [block][pixel][B], from the pixel that the first tap reads for the first result.
+    void lay_out_line(const Chunk& own, float* to, std::size_t wide) const {
+        const std::size_t columns = own.call->in[2], blocks = filter_.channels_in / kBlock;
+        const std::size_t first = own.first + own.phase->taps[0].offset[2];
+        const float* line = own.call->x + own.image * blocks * columns * kBlock;
+        for (std::size_t block = 0; block < blocks; ++block, line += columns * kBlock)
+            for (std::size_t i = 0; i < wide; ++i, to += kBlock)
+                store(to, first + i < columns ? load(line + (first + i) * kBlock) : broadcast(0));
+    }
+
+    // Results of a chunk that lie side by side in a row.
+    struct Run {
+        Extents place;
+        std::size_t count;
+    };
+
+    static std::vector<Run> runs_of(const Chunk& own) {
+        std::vector<Run> runs;
+        for (std::size_t i = 0; i < own.count; i += runs.back().count) {
+            const Extents place = place_of(own.first + i, own.results);
+            runs.push_back({place, std::min(own.count - i, own.results[2] - place[2])});
+        }
+        return runs;
+    }
+
+    // To [tap][block][result][B].
+    void lay_out(const Chunk& own, float* to) const {
+        const std::size_t blocks = filter_.channels_in / kBlock, row = own.count * kBlock;
+        const std::vector<Run> runs = runs_of(own);
+        for (const Tap& tap : own.phase->taps) {
+            float* start = to;
+            for (const Run& run : runs) {
+                lay_out_run(own, tap, run, start, row);
+                start += run.count * kBlock;
+            }
+            to += blocks * row;
+        }
+    }
+
+    // What a tap reads for a run, `row` floats from a block to the next.
+    void lay_out_run(const Chunk& own, const Tap& tap, const Run& run, float* to, std::size_t row) const {
+        const Extents& in = own.call->in;
+        const std::size_t plane = points(in) * kBlock, blocks = filter_.channels_in / kBlock;
+        const std::size_t depth = run.place[0] * pace(0) + tap.offset[0], height = run.place[1] * pace(1) + tap.offset[1];
+        const bool is_row = depth < in[0] && height < in[1];
+        const std::size_t first = run.place[2] * pace(2) + tap.offset[2], step = pace(2);
+        const std::size_t before = is_row ? (depth * in[1] + height) * in[2] * kBlock : 0;
+        const float* line = own.call->x + own.image * blocks * plane + before;
+        for (std::size_t block = 0; block < blocks; ++block, to += row, line += plane)
+            for (std::size_t i = 0, from = first; i < run.count; ++i, from += step) {
+                const bool inside = is_row && from < in[2];
+                store(to + i * kBlock, inside ? load(line + from * kBlock) : broadcast(0));
+            }
+    }
+
+    // From [block of a panel][result][B] to where the results of the phase lie.
+    void spread_results(const Chunk& own, const float* from, std::size_t block, std::size_t vecs) const {
+        const Call& call = *own.call;
+        for (std::size_t vec = 0; vec < vecs; ++vec) {
+            float* plane = call.y + (own.image * (filter_.channels_out / kBlock) + block + vec) * points(call.out) * kBlock;
+            for (std::size_t i = 0; i < own.count; ++i, from += kBlock) {
+                Extents place = place_of(own.first + i, own.results);
+                for (std::size_t axis = 0; axis < place.size(); ++axis)
+                    place[axis] = own.phase->first[axis] + place[axis] * apart(axis);
+                store(plane + index_of(place, call.out) * kBlock, load(from));
+            }
+        }
+    }
+
+    Filter filter_;
+    std::vector<float> bias_;
+    std::vector<Phase> phases_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> direct(const Filter& filter) { return std::make_unique<Direct>(filter); }
+std::unique_ptr<Kernel> direct_transposed(const Filter& filter) {
+    Filter transposed = filter;
+    transposed.is_transposed = true;
+    return direct(transposed);
+}
+
+}  // namespace intarsia
