@@ -290,6 +290,35 @@ def _spread_cases() -> Iterator[Case]:
         )
 
 
+def _resized_cases() -> Iterator[Case]:
+    """Pictures that are resized by cubic interpolation before the first convolution."""
+    for name, sizes, attributes in (
+        ("larger", (27, 20), {}),
+        ("smaller", (4, 5), {"coordinate_transformation_mode": "pytorch_half_pixel", "cubic_coeff_a": -0.5}),
+        ("corners", (13, 1), {"coordinate_transformation_mode": "align_corners", "exclude_outside": 1}),
+    ):
+        yield Case(
+            name=f"conv3x3-behind-a-picture-{name}",
+            nodes=(
+                node("Resize", "x - - sizes", "r", mode="cubic", **attributes),
+                node("Conv", "r u", "c", pads=[1, 1, 1, 1]),
+                node("Conv", "c v", pads=[1, 1, 1, 1]),
+            ),
+            inputs={"x": f32(2, 3, 9, 10)},
+            weights={"sizes": i64(2, 3, *sizes), "u": (32, 3, 3, 3), "v": (32, 32, 3, 3)},
+        )
+    yield Case(
+        name="conv3x3-behind-a-picture-by-scales",
+        nodes=(
+            node("Resize", "x - scales", "r", mode="cubic", coordinate_transformation_mode="asymmetric"),
+            node("Conv", "r u", "c", pads=[1, 1, 1, 1]),
+            node("Conv", "c v", pads=[1, 1, 1, 1]),
+        ),
+        inputs={"x": f32(1, 3, 9, 10)},
+        weights={"scales": np.array([1, 1, 1.5, 2.5], np.float32), "u": (32, 3, 3, 3), "v": (32, 32, 3, 3)},
+    )
+
+
 def _few_output_cases() -> Iterator[Case]:
     """Convolutions to the colours of a picture, or to one map."""
     for channels, taps, pads in ((3, (9, 9), [4, 4, 4, 4]), (1, (3, 3), [0, 0, 0, 0]), (4, (1, 5), [0, 1, 0, 3])):
@@ -456,6 +485,7 @@ CONVOLUTION_CASES = (
     *_signal_cases(),
     *_narrow_group_cases(),
     *_spread_cases(),
+    *_resized_cases(),
     *_few_output_cases(),
     *_pointwise_cases(),
     *_normalised_cases(),

@@ -52,7 +52,12 @@ def reorders(node: onnx.NodeProto, way: str) -> bool:
 
 def constant_of(graph: onnx.GraphProto, number: float, count: int) -> str:
     """The name of a constant of so many equal numbers, which is added if the graph has none yet."""
-    made = onnx.helper.make_tensor(f"intarsia/{number:g}x{count}", onnx.TensorProto.FLOAT, [count], [number] * count)
+    name = f"intarsia/{number:g}x{count}"
+    return added(graph, onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [count], [number] * count))
+
+
+def added(graph: onnx.GraphProto, made: onnx.TensorProto) -> str:
+    """The name of a constant, which is added if the graph has none that is the same."""
     held = {tensor.name: tensor for tensor in graph.initializer}
     values = {name for node in graph.node for name in node.output}
     while made.name in values or held.get(made.name, made) != made:

@@ -10,6 +10,7 @@
 // kernel_probe prelu N BLOCKS PIXELS IS_OF_IMAGE read x in blocks and a number for each channel, and write the result.
 // kernel_probe elu COUNT ALPHA reads x and writes the result.
 // kernel_probe shuffle N BLOCKS SIZES[3] STEP ORDER reads x in blocks, whose channels become so many blocks of them.
+// kernel_probe resize PLANES HEIGHT WIDTH TAPS ROWS COLUMNS reads x, places of rows and columns, and their weights.
 // kernel_probe affine N BLOCKS PIXELS STAGES LOW HIGH reads x in blocks and factors and shifts of one or two stages.
 // kernel_probe pool PLANES SIZES[3] WINDOW[3] STRIDES[3] BEFORE[3] AFTER[3] reads x in blocks and writes what is left.
 #include <cstdio>
@@ -25,6 +26,7 @@
 #include "blocks/normalisation.h"
 #include "blocks/padding.h"
 #include "blocks/pixel_shuffle.h"
+#include "blocks/weighted_resize.h"
 #include "kernels/vector.h"
 
 namespace {
@@ -114,6 +116,19 @@ int main(int, char** argv) {
         const Numbers x = read(number());
         Numbers y(x.size());
         intarsia::elu(real(), x.data(), y.data(), x.size(), threads);
+        write(y);
+        return 0;
+    }
+    if (std::strcmp(name, "resize") == 0) {
+        const std::size_t planes = number(), height = number(), width = number();
+        const std::size_t taps = number(), rows = number(), columns = number();
+        const Numbers x = read(planes * height * width);
+        const Numbers places[] = {read(rows * taps), read(columns * taps)}, weights[] = {read(rows * taps), read(columns * taps)};
+        const intarsia::Weighing down{rows, taps, places[0].data(), weights[0].data()};
+        const intarsia::Weighing across{columns, taps, places[1].data(), weights[1].data()};
+        if (!intarsia::fits(down, height) || !intarsia::fits(across, width)) return 1;
+        Numbers y(planes * rows * columns);
+        intarsia::weighted_resize(down, across, x.data(), y.data(), planes, height, width, threads);
         write(y);
         return 0;
     }

@@ -198,6 +198,21 @@ def shuffled(
     return _plain(np.frombuffer(told, np.float32), want.shape, block), want
 
 
+def resized(program: Path, sizes: Triple, results: tuple[int, int], taps: int, seed: int) -> tuple[np.ndarray, ...]:
+    """Planes, height and width that the library resizes by weights of places drawn at random, and numpy does."""
+    draw = np.random.default_rng(seed)
+    x = draw.standard_normal(sizes).astype(np.float32)
+    places = [draw.integers(0, size, (result, taps)) for size, result in zip(sizes[1:], results, strict=True)]
+    weights = [draw.standard_normal(each.shape).astype(np.float32) for each in places]
+    maps = [np.zeros((result, size)) for size, result in zip(sizes[1:], results, strict=True)]
+    for each, own, of in zip(maps, places, weights, strict=True):
+        np.add.at(each, (np.arange(len(each))[:, None], own), of)
+    content = b"".join(np.ascontiguousarray(each, np.float32).tobytes() for each in (x, *places, *weights))
+    told = _told(program, ("resize", *sizes, taps, *results), content)
+    want = maps[0] @ x.astype(np.float64) @ maps[1].T
+    return np.frombuffer(told, np.float32).reshape(want.shape), want
+
+
 def affine(
     program: Path, block: int, counts: Triple, stages: int, limits: tuple[float, float], seed: int
 ) -> tuple[np.ndarray, np.ndarray]:

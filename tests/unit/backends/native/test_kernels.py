@@ -288,3 +288,17 @@ def test_channels_become_pixels(
 ) -> None:
     got, want = running.shuffled(*probe, counts, sizes, step, mode)
     assert np.array_equal(got, want)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    sizes=st.tuples(*[st.integers(1, 9)] * 3),
+    results=st.tuples(*[st.integers(1, 9)] * 2),
+    taps=st.integers(1, 4),
+    seed=st.integers(0, 99),
+)
+def test_a_picture_is_resized_by_weights(
+    probe: tuple[Path, int], sizes: Triple, results: tuple[int, int], taps: int, seed: int
+) -> None:
+    got, want = running.resized(probe[0], sizes, results, taps, seed)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)

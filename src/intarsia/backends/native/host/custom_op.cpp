@@ -8,6 +8,7 @@
 #include "elu_op.h"
 #include "normalisation_op.h"
 #include "partition_op.h"
+#include "resize_op.h"
 
 namespace {
 
@@ -31,6 +32,7 @@ OrtCustomOpDomain* domain(const Functions& ort) {
     static const intarsia::PadOperator pad(ort);
     static const intarsia::DepthToSpaceOperator depth_to_space(ort);
     static const intarsia::EluOperator elu(ort);
+    static const intarsia::ResizeOperator resize(ort);
     static const intarsia::ChannelwiseOperator scale(ort, "BlockedScale", intarsia::scale);
     static const intarsia::ChannelwiseOperator prelu(ort, "BlockedPRelu", intarsia::prelu);
     static const intarsia::AffineOperator affine(ort);
@@ -45,7 +47,7 @@ OrtCustomOpDomain* domain(const Functions& ort) {
         }
         const OrtCustomOp* others[] = {&to_blocks, &from_blocks, &max_pool,       &pad,
                                         &scale,     &prelu,       &affine,         &local_response,
-                                        &instance_normalisation,  &partition, &depth_to_space, &elu};
+                                        &instance_normalisation,  &partition, &depth_to_space, &elu, &resize};
         for (const OrtCustomOp* each : others) {
             check(ort, ort.add_to_domain(fresh, each));
         }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from intarsia.backends.contract.node_facts import is_constant
 from intarsia.backends.contract.traits import KernelChoice
+from intarsia.backends.onnxruntime.blocks.cubic_resize import is_cubic
 from intarsia.backends.onnxruntime.kernels import HOST, KERNELS, TRANSPOSED, Kernel, described
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def kernels(graph: Graph, block: int) -> Mapping[str, tuple[KernelChoice, ...]]:
             continue
         if node.op_type in _BETWEEN:
             found[node.id] = (KernelChoice(name="", layout=_BLOCKS), KernelChoice(name=HOST, layout=_PLAIN))
+        if is_cubic(node.op_type, node.attributes):
+            found[node.id] = (KernelChoice(name="", layout=_PLAIN), KernelChoice(name=HOST, layout=_PLAIN))
         kernel = _taking(node, graph, block) if node.op_type in _CONVOLUTIONS else None
         if kernel is not None:
             own = tuple(KernelChoice(name=way, layout=_BLOCKS) for way in ("", *kernel.ways))
