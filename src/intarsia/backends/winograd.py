@@ -8,6 +8,7 @@ Runtime's, and so are the rules of refusal.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -89,6 +90,15 @@ class WinogradBackend(Backend):
     def probe_loading(self) -> Availability:
         """As `probe`, but an artifact brings the kernel with it."""
         return self._probe(library.cpu_lack)
+
+    def is_prepared(self) -> bool:
+        """Whether the native library is there."""
+        return library.built_before() is not None
+
+    def prepare(self, within_s: float) -> None:
+        """Build the native library, if it is not there."""
+        with suppress(CompileError):  # who compiles for the engine is told
+            library.built(within_s)
 
     def capability(self, graph: Graph, target: Target) -> Capability:
         """Nothing of a graph without a convolution to replace: there this engine is ONNX Runtime, timed twice.

@@ -188,6 +188,16 @@ class Backend(ABC):
         """The engine's library and its libgomp, if its OpenMP loops can run on another engine's threads."""
         return None
 
+    def is_prepared(self) -> bool:
+        """Whether there is nothing left for `prepare`."""
+        return True
+
+    def prepare(self, within_s: float) -> None:
+        """Make what the engine makes once on a machine, such as a library that it builds there.
+
+        What is not done after ``within_s`` seconds is left for later: nothing is raised.
+        """
+
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """Variables that the library reads *while it loads*; ``None`` means: must be absent."""
         return {}

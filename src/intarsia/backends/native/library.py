@@ -12,6 +12,8 @@ import platform
 import shlex
 import shutil
 import subprocess
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ from pathlib import Path
 from intarsia.backends.contract.failures import cause_of_words
 from intarsia.backends.native import recipe
 from intarsia.errors import CompileError
-from intarsia.files import cache_folder, replace_file, replacing, scratch
+from intarsia.files import cache_folder, replace_file, replacing
 from intarsia.target.cores import thread_budget
 
 _COMPILERS = ("g++", "clang++", "c++")
@@ -82,13 +84,14 @@ def lack() -> Lack | None:
     return None
 
 
-def built() -> Path:
+def built(within_s: float = _SECONDS) -> Path:
     """The library: the wheel's, or compiled now if it was not before.
 
-    Processes may ask at once: each file appears whole.
+    Processes may ask at once: one builds it, and the others wait. If it is ended, the next goes on where it was.
 
     Raises:
-        CompileError: The wheel holds none for this processor, and there is no compiler, or it failed.
+        CompileError: The wheel holds none for this processor, and there is no compiler, or it failed, or was not done
+            within so many seconds.
     """
     shipped = prebuilt()
     if shipped is not None:
@@ -98,9 +101,7 @@ def built() -> Path:
         raise CompileError(_NAME, f"there is no C++ compiler; {INSTALL}, or name one in CXX")
     place = _place(compiler)
     if not place.exists():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(place) as draft:
-            _compile(compiler, draft, place.with_suffix(".failed"))
+        _build(compiler, place, within_s)
     return place
 
 
@@ -120,34 +121,68 @@ def prebuilt() -> Path | None:
     return place if place.is_file() else None
 
 
-def _compile(compiler: tuple[str, ...], draft: Path, failure: Path) -> None:
-    try:
-        done = _compiled(compiler, draft, thread_budget())
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise CompileError(_NAME, f"{shlex.join(compiler)}: {error}") from error
+def _build(compiler: tuple[str, ...], place: Path, within_s: float) -> None:
+    from filelock import FileLock
+
+    parts = place.with_suffix(".parts")
+    parts.mkdir(parents=True, exist_ok=True)
+    with FileLock(place.with_suffix(".lock")):
+        if place.exists():
+            return
+        try:
+            done = _compiled(compiler, place, parts, time.monotonic() + within_s)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise CompileError(_NAME, f"{shlex.join(compiler)}: {error}") from error
+        shutil.rmtree(parts, ignore_errors=True)
     if done.returncode == 0:
         return
     text = done.stderr.strip()[:_MOST_TEXT] or f"exit status {done.returncode}"
     if done.returncode > 0 and cause_of_words(done.stderr).is_lasting:  # what the machine did, it may not do again
         with suppress(OSError):  # then it is found out again
-            replace_file(failure, text.encode())
+            replace_file(place.with_suffix(".failed"), text.encode())
     raise CompileError(_NAME, f"{shlex.join(compiler)} did not compile it: {text}")
 
 
-def _compiled(compiler: tuple[str, ...], draft: Path, jobs: int) -> subprocess.CompletedProcess[str]:
-    """The last command of the compiler, or the first that failed."""
-    if jobs == 1:
-        return _ran(recipe.command(compiler, _flags(), draft), draft.parent)
-    with scratch(draft.parent) as folder, ThreadPoolExecutor(jobs) as pool:
-        commands = recipe.object_commands(compiler, _flags(), jobs)
-        each = list(pool.map(lambda command: _ran(command, folder), commands))
-        failed = next((done for done in each if done.returncode != 0), None)
-        return failed or _ran(recipe.link_command(compiler, _flags(), draft), folder)
+def _compiled(compiler: tuple[str, ...], place: Path, parts: Path, until: float) -> subprocess.CompletedProcess[str]:
+    """The last command of the compiler, or the first that failed: sources side by side, and then linked."""
+    stopped = threading.Event()
+
+    def compiled(source: Path) -> subprocess.CompletedProcess[str] | None:
+        there = parts / f"{source.stem}.o"
+        if there.exists() or stopped.is_set():
+            return None
+        with replacing(there, lasts=False) as draft:
+            done = _ran(recipe.object_command(compiler, _flags(), source, draft), parts, until)
+            if done.returncode != 0:
+                stopped.set()
+                raise _FailedError(done)
+        return done
+
+    sources = sorted(recipe.sources("*.cpp"), key=lambda path: -path.stat().st_size)
+    try:
+        with ThreadPoolExecutor(thread_budget()) as pool:
+            list(pool.map(compiled, sources))
+        with replacing(place) as draft:
+            done = _ran(recipe.link_command(compiler, _flags(), draft), parts, until)
+            if done.returncode != 0:
+                raise _FailedError(done)
+    except _FailedError as failed:
+        return failed.done
+    return done
 
 
-def _ran(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+class _FailedError(Exception):
+    """The compiler ended with an error."""
+
+    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
+        super().__init__(done.returncode)
+        self.done = done
+
+
+def _ran(command: list[str], folder: Path, until: float) -> subprocess.CompletedProcess[str]:
+    left_s = max(0.0, until - time.monotonic())
     return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
+        command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=left_s, check=False
     )
 
 

@@ -46,11 +46,9 @@ def command(compiler: Sequence[str], options: Iterable[str], output: Path) -> li
     return [*compiler, *options, _INCLUDES, "-o", str(output), *map(str, sources("*.cpp"))]
 
 
-def object_commands(compiler: Sequence[str], options: Iterable[str], jobs: int) -> list[list[str]]:
-    """Commands that compile the sources to objects in the folder where they run, so many to run at one time."""
-    largest_first = sorted(sources("*.cpp"), key=lambda path: -path.stat().st_size)
-    parts = [largest_first[start::jobs] for start in range(jobs)]
-    return [[*compiler, *options, _INCLUDES, "-c", *map(str, part)] for part in parts if part]
+def object_command(compiler: Sequence[str], options: Iterable[str], source: Path, output: Path) -> list[str]:
+    """The command that compiles one of the sources."""
+    return [*compiler, *options, _INCLUDES, "-c", "-o", str(output), str(source)]
 
 
 def link_command(compiler: Sequence[str], options: Iterable[str], output: Path) -> list[str]:

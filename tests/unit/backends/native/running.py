@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -278,7 +279,8 @@ def _convolved(asked: Convolution, x: np.ndarray, weights: np.ndarray) -> np.nda
     edges = ((0, 0), (0, 0), *zip(asked.before, asked.after, strict=True))
     spans = tuple((tap - 1) * apart + 1 for tap, apart in zip(asked.taps, asked.dilations, strict=True))
     windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, edges), spans, axis=(2, 3, 4))
-    windows = windows[(..., *(slice(None, None, apart) for apart in (*asked.strides, *asked.dilations)))]
+    steps: tuple[Any, ...] = tuple(slice(None, None, apart) for apart in (*asked.strides, *asked.dilations))
+    windows = windows[(slice(None), slice(None), *steps)]
     per_in, per_out = (count // asked.groups for count in (x.shape[1], weights.shape[0]))
     parts = [
         np.einsum(
@@ -299,12 +301,14 @@ def _spread(asked: Convolution, x: np.ndarray, weights: np.ndarray) -> np.ndarra
     whole = np.zeros((x.shape[0], weights.shape[0], *sizes))
     for tap in np.ndindex(*asked.taps):
         steps = zip(tap, axes, strict=True)
-        places = tuple(
+        places: tuple[Any, ...] = tuple(
             slice(at * apart, at * apart + (size - 1) * stride + 1, stride) for at, (size, _, stride, apart, _) in steps
         )
-        whole[(..., *places)] += np.einsum("ncdhw,oc->nodhw", x, weights[(..., *tap)])
+        own: tuple[Any, ...] = (slice(None), slice(None), *tap)
+        whole[(slice(None), slice(None), *places)] += np.einsum("ncdhw,oc->nodhw", x, weights[own])
     cuts = zip(asked.before, asked.after, sizes, strict=True)
-    return whole[(..., *(slice(front, size - back) for front, back, size in cuts))]
+    rest: tuple[Any, ...] = tuple(slice(front, size - back) for front, back, size in cuts)
+    return whole[(slice(None), slice(None), *rest)]
 
 
 def _blocked(x: np.ndarray, block: int) -> np.ndarray:

@@ -42,27 +42,34 @@ def test_it_is_compiled_once_and_found_again(tmp_path: Path, monkeypatch: pytest
     assert first == second
     assert first.parent == cache
     assert first.read_text() == "library\n"
-    assert list(cache.iterdir()) == [first]
-    (line,) = calls(tmp_path)
-    assert line.startswith("-v ")
-    assert "-mavx2 -mfma" in line
-    assert "avx512" not in line
-    assert line.endswith(str(recipe.sources("*.cpp")[-1]))
-
-
-def test_on_several_cores_the_sources_are_compiled_side_by_side_and_linked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
-) -> None:
-    compiler(tmp_path, monkeypatch, "echo library > $out")
-    monkeypatch.setattr(library, "thread_budget", lambda: 3)
-    assert library.built().read_text() == "library\n"
+    assert {path.suffix for path in cache.iterdir()} == {".so", ".lock"}
     *objects, link = calls(tmp_path)
-    named = [Path(word).name for line in objects for word in line.split() if word.endswith(".cpp")]
-    assert len(objects) == 3
-    assert sorted(named) == sorted(path.name for path in recipe.sources("*.cpp"))
+    for line in (*objects, link):
+        assert line.startswith("-v ")
+        assert "-mavx2 -mfma" in line
+        assert "avx512" not in line
+    assert sorted(line.split()[-1] for line in objects) == sorted(map(str, recipe.sources("*.cpp")))
     linked = [word for word in link.split() if word.endswith(".o")]
     assert linked == [f"{path.stem}.o" for path in recipe.sources("*.cpp")]
-    assert [path.suffix for path in cache.iterdir()] == [".so"]
+
+
+def test_what_was_compiled_before_it_was_ended_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    path = compiler(tmp_path, monkeypatch, "echo library > $out")
+    words = path.read_text(encoding="utf-8")
+    last = min(recipe.sources("*.cpp"), key=lambda each: each.stat().st_size)
+    stop = tmp_path / "stop"
+    stop.touch()
+    ended = f'[ -e {stop} ] && case "$*" in *{last}) kill -9 $$;; esac'
+    path.write_text(words.replace("\ncase", f"\n{ended}\ncase"), encoding="utf-8")
+    monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)  # as if the whole process had been ended
+    with pytest.raises(CompileError):
+        library.built()
+    stop.unlink()
+    assert library.built().exists()
+    # That source is compiled twice, each other once; and all are linked.
+    assert len(calls(tmp_path)) == len(recipe.sources("*.cpp")) + 2
 
 
 def test_the_first_part_that_does_not_compile_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

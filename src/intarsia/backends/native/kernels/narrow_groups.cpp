@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kTaps = 3;
 // Results that are summed side by side in registers; a row is cut into these, the widest first.
 #if defined(__AVX512F__)
-using Strips = std::index_sequence<14, 7, 4, 2, 1>;  // of 32 registers; the others hold weights and a pixel
+using Strips = std::index_sequence<14, 7, 2, 1>;  // of 32 registers; the others hold weights and a pixel
 #else
 using Strips = std::index_sequence<8, 4, 2, 1>;  // of 16
 #endif

@@ -67,7 +67,7 @@ def _only_sums(node: onnx.NodeProto) -> bool:
     if node.domain != DOMAIN or node.op_type not in _OURS:
         return False
     stated = attributes_of(node)
-    return stated["low"] == -math.inf and stated["high"] == math.inf and stated.get("slope", 1.0) == 1.0
+    return (stated["low"], stated["high"], stated.get("slope", 1.0)) == (-math.inf, math.inf, 1.0)
 
 
 def _can_add(node: onnx.NodeProto) -> bool:

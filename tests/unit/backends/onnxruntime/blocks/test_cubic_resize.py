@@ -19,7 +19,7 @@ def resize(inputs: str = "x - - sizes", **stated: Any) -> Any:
     """A graph of one node that resizes."""
     names = [name.replace("-", "") for name in inputs.split()]
     constants = {"sizes": np.array(SHAPES["y"]), "scales": np.array([1, 1, 2, 1], np.float32)}
-    one = helper.make_node("Resize", names, ["y"], **{"mode": "cubic", **stated})
+    one = helper.make_node("Resize", names, ["y"], mode=stated.pop("mode", "cubic"), **stated)
     return model([one], [info("x", SHAPES["x"]), info("s", (4,))], [info("y", None)], constants)
 
 
@@ -27,11 +27,12 @@ def resize(inputs: str = "x - - sizes", **stated: Any) -> Any:
 @pytest.mark.parametrize("outside", [0, 1])
 @pytest.mark.parametrize("after", [2, 3, 11])
 def test_weights_are_those_of_the_reference(mode: str, outside: int, after: int) -> None:
-    stated = {"coordinate_transformation_mode": mode, "exclude_outside": outside, "cubic_coeff_a": -0.6}
+    stated: dict[str, Any] = {"coordinate_transformation_mode": mode, "exclude_outside": outside, "cubic_coeff_a": -0.6}
     names = ["x", "", "", "sizes"]
     one = helper.make_node("Resize", names, ["y"], mode="cubic", **stated)
     proto = model([one], [info("x", (7,))], [info("y", None)], {"sizes": np.array([after])})
     x = np.random.default_rng(0).standard_normal(7).astype(np.float32)
+    want: Any
     (want,) = ReferenceEvaluator(proto).run(None, {"x": x})
     places, weights = weighing(7, after, after / 7, attributes_of(one))
     np.testing.assert_allclose((x[places.astype(int)] * weights).sum(axis=1), want, rtol=1e-5, atol=1e-5)
