@@ -1,8 +1,9 @@
 """One model over two machines: what ships over a fast link and over a slow one, and how fast it is.
 
-``python -m benchmarks.deployments [--network resnet50] [--budget 120]`` starts two workers, each bound to one core of
+``python -m benchmarks.deployments [NETWORK …] [--budget 120]`` starts two workers, each bound to one core of
 this machine and with one kind of engine, behind links of 1 Gbit/s and of 10 Mbit/s with 1 ms delay each way, and
-writes ``benchmarks/results/deployments.json``. Wants a quiet machine with two cores.
+writes ``benchmarks/results/deployments.json``. Wants a quiet machine with two cores, which the programs that pass
+everything on share with the workers.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from benchmarks.shaped_link import Shape, ShapedLink
 from intarsia.addresses import Address
 from intarsia.config.search_settings import Objective
 from intarsia.runtime import this_machine
+from networks import unlike
 from tests.remote_workers import RunningWorker
 
 RESULTS = Path(__file__).parent / "results" / "deployments.json"
@@ -31,6 +33,8 @@ LINKS = {
     "1 Gbit/s": Shape(bits_per_s=1e9, delay_s=DELAY_S),
     "10 Mbit/s": Shape(bits_per_s=1e7, delay_s=DELAY_S),
 }
+NETWORKS = (unlike.LINE_READER, "resnet50")
+"""One whose halves suit the two engines, and one that both run alike."""
 OBJECTIVES: tuple[Objective, ...] = ("latency", "throughput")
 Json = dict[str, Any]
 
@@ -68,19 +72,20 @@ def one(model: Path, there: Mapping[str, RunningWorker], shape: Shape, objective
 def main(arguments: list[str] | None = None) -> None:
     """Run all, and write each as soon as it is there."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.deployments", description=__doc__)
-    parser.add_argument("--network", default="resnet50", choices=results_file.KNOWN)
+    parser.add_argument("networks", nargs="*", default=list(NETWORKS), metavar="NETWORK")
     parser.add_argument("--budget", type=float, default=120.0, help="seconds of each compile")
     parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args(arguments)
-    found: Json = {"machine": this_machine().cpu, "network": given.network, "budget_s": given.budget, "links": {}}
-    with tempfile.TemporaryDirectory() as folder, workers(Path(folder)) as there:
-        model = networks.save(given.network, Path(folder))
-        for link, shape in LINKS.items():
-            for objective in OBJECTIVES:
-                result = one(model, there, shape, objective, given.budget)
-                found["links"].setdefault(link, {})[objective] = result
-                results_file.store(given.results, found)
-                print(f"{link}, {objective}: {result['reason']}", flush=True)
+    found: Json = {"machine": this_machine().cpu, "budget_s": given.budget, "networks": {}}
+    for name in given.networks:
+        with tempfile.TemporaryDirectory() as folder, workers(Path(folder)) as there:
+            model = networks.save(name, Path(folder))
+            for link, shape in LINKS.items():
+                for objective in OBJECTIVES:
+                    result = one(model, there, shape, objective, given.budget)
+                    found["networks"].setdefault(name, {}).setdefault(link, {})[objective] = result
+                    results_file.store(given.results, found)
+                    print(f"{name}, {link}, {objective}: {result['reason']}", flush=True)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ from intarsia.target import Target
 from tests.serving.process import serving
 
 ENGINE = "onnxruntime"
-WIDTH, LAYERS, ROWS = 256, 24, 16
+WIDTH, LAYERS, ROWS = 256, 40, 16
 """Of the model: it takes a millisecond on one thread of a server's processor."""
 CLIENTS = 16
 _ROUNDS_OF_A_TURN = 10

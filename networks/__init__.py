@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPORTED", "NAMES", "SUITE", "build", "feeds", "intermediate", "save", "swap_channels"]
 
-# Those that need nothing but this project. `unlike.TINY` can be built too, but is no network to judge the product by.
+# Those that need nothing but this project. `unlike.TINY` and `unlike.LINE_READER` can be built too, but the product
+# is not judged by them.
 NAMES = (*light.NAMES, *unlike.NAMES)
 
 _FILES = {

@@ -14,7 +14,7 @@ from networks.assembly import Assembly
 if TYPE_CHECKING:
     import onnx
 
-TINY = "tiny"
+LINE_READER, TINY = "line_reader", "tiny"
 _AS_GIVEN = 0
 """In the shape of a Reshape: this dimension stays as it is."""
 
@@ -32,12 +32,21 @@ def build(name: str, seed: int = 0) -> onnx.ModelProto:
 
 def text_recogniser(name: str, seed: int) -> onnx.ModelProto:
     """CRNN (Shi, Bai and Yao, 2015): a VGG-style stack and two bidirectional GRU layers read a line of grey text."""
+    return _recogniser(Assembly(name, seed), normalises=False)
+
+
+def line_reader(name: str, seed: int) -> onnx.ModelProto:
+    """The same with LRN, as AlexNet has it: one engine is slow at that, and another at the GRUs. For two machines."""
+    return _recogniser(Assembly(name, seed), normalises=True)
+
+
+def _recogniser(net: Assembly, *, normalises: bool) -> onnx.ModelProto:
     width, hidden, symbols = 320, 256, 37
-    net = Assembly(name, seed)
-    x = net.conv_relu("conv1", "line", (1, 64))
-    x = net.node("MaxPool", "pool1", x, kernel_shape=[2, 2], strides=[2, 2])
-    x = net.conv_relu("conv2", x, (64, 128))
-    x = net.node("MaxPool", "pool2", x, kernel_shape=[2, 2], strides=[2, 2])
+    x = "line"
+    for stage, channels in enumerate(((1, 64), (64, 128)), start=1):
+        x = net.conv_relu(f"conv{stage}", x, channels)
+        x = net.node("LRN", f"norm{stage}", x, size=5) if normalises else x
+        x = net.node("MaxPool", f"pool{stage}", x, kernel_shape=[2, 2], strides=[2, 2])
     x = net.conv_relu("conv3", x, (128, 256))
     x = net.conv_relu("conv4", x, (256, 256))
     x = net.node("MaxPool", "pool3", x, kernel_shape=[2, 2], strides=[2, 1], pads=[0, 1, 0, 1])
@@ -169,6 +178,6 @@ def tiny(name: str, seed: int) -> onnx.ModelProto:
 
 
 BUILDERS = MappingProxyType(
-    {build.__name__: build for build in (text_recogniser, style_transfer, cnn_transformer, tiny)}
+    {build.__name__: build for build in (text_recogniser, style_transfer, cnn_transformer, line_reader, tiny)}
 )
-NAMES = tuple(name for name in BUILDERS if name != TINY)
+NAMES = tuple(name for name in BUILDERS if name not in {LINE_READER, TINY})

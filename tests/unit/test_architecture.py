@@ -102,6 +102,8 @@ REWRITERS = frozenset(
         "nchwc_boundaries.py",
         "blocks/pad_folding.py",
         "blocks/padding.py",
+        "blocks/sums.py",
+        "cubic_resize.py",
         "saved_model.py",
         "substitution.py",
         "unsigned_weights.py",

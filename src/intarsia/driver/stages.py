@@ -19,6 +19,7 @@ from intarsia.cost.worker.workspace import Workspace
 from intarsia.driver.ahead_of_time import run_ahead_of_time
 from intarsia.driver.bodies import BodySearch
 from intarsia.driver.layers import own_kernels, told_times
+from intarsia.driver.preparation import prepare_engines
 from intarsia.errors import Interrupted, MissingStageError
 from intarsia.graph import save_graph
 from intarsia.graph.sizes import check_fits, estimated
@@ -36,9 +37,6 @@ from intarsia.search.search import Found, search
 from intarsia.search.single.footprints import held_against, measure_footprints
 from intarsia.search.single.single_engine import first_settings
 from intarsia.target.cores import memory_bytes as memory_here
-
-_SHARE_FOR_PREPARING = 0.5
-"""Of the time of a compile, for what engines make once on a machine."""
 
 
 def run_stages(request: Request, records: Store, watch: Watcher, deadline: Deadline) -> CompiledModel:
@@ -65,9 +63,7 @@ def run_stages(request: Request, records: Store, watch: Watcher, deadline: Deadl
             return written
         save_graph(job.graph, work.folder)
         engines = {registry.engine_of(target) for target in job.problem.leaves}
-        for engine in _unprepared(job):
-            progress(Progress(stage="build", note=f"what {engine} needs on this machine, once"))
-            registry.get(engine).prepare(_SHARE_FOR_PREPARING * deadline.left)
+        prepare_engines(job.problem, deadline, progress)
         inner = InnerSearch(job.problem)
         with Measurer(job.graph, work.folder, records, engines, job.origin, progress, deadline, inner) as measurer:
             _prepare(job, measurer, work, progress, bodies.spent_s)
@@ -84,13 +80,6 @@ def run_stages(request: Request, records: Store, watch: Watcher, deadline: Deadl
     if found.decision.is_interrupted:
         raise Interrupted(best=compiled)
     return compiled
-
-
-def _unprepared(job: Compilation) -> list[str]:
-    """The engines that take a part of the model, and have something to make first."""
-    nodes, capabilities = len(job.graph.nodes), job.problem.capabilities
-    takers = {registry.engine_of(each) for each, able in capabilities.items() if len(able.refusals) < nodes}
-    return sorted(engine for engine in takers if not registry.get(engine).is_prepared())
 
 
 def _run_body(records: Store, request: Request, watch: Watcher, deadline: Deadline) -> CompiledModel:

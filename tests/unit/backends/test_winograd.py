@@ -10,7 +10,7 @@ from intarsia.backends.native import library, recipe
 from intarsia.backends.native.library import Lack
 from intarsia.backends.winograd import WinogradBackend
 from intarsia.config.settings import RunSettings
-from intarsia.errors import LoadError
+from intarsia.errors import CompileError, LoadError
 from intarsia.graph import Graph, load_model
 from intarsia.target import Target
 from tests.conformance.boundary_cases import BOUNDARY_CASES, SMALL_NET
@@ -126,6 +126,21 @@ def test_what_the_library_lacks_makes_the_engine_absent(monkeypatch: pytest.Monk
     monkeypatch.setattr(library, "lack", lambda: Lack(reason="no compiler", fix="apt-get install g++"))
     found = WinogradBackend().probe()
     assert (found.usable, found.reason, found.fix) == (False, "no compiler", "apt-get install g++")
+
+
+def test_the_library_is_what_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    monkeypatch.setattr(library, "built_before", lambda: None)
+    monkeypatch.setattr(library, "built", asked.append)
+    assert not WinogradBackend().is_prepared()
+    WinogradBackend().prepare(3.0)
+    assert asked == [3.0]
+
+    def failing(within_s: float) -> None:
+        raise CompileError("native library", "there is no compiler")
+
+    monkeypatch.setattr(library, "built", failing)
+    WinogradBackend().prepare(3.0)
 
 
 def test_without_onnxruntime_its_own_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SMALL = ("shufflenet", "squeezenet", "tiny")
 # Hundreds of megabytes each, and of the same making as the others.
 LARGE = {"bvlc_alexnet", "vgg19", "zfnet512"}
-EVERY = tuple(name for name in (*networks.NAMES, unlike.TINY) if name not in LARGE)
+EVERY = tuple(name for name in (*networks.NAMES, unlike.LINE_READER, unlike.TINY) if name not in LARGE)
 
 
 def weights(model: onnx.ModelProto) -> dict[str, NDArray[np.float32]]:

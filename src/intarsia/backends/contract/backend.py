@@ -195,8 +195,10 @@ class Backend(ABC):
     def prepare(self, within_s: float) -> None:
         """Make what the engine makes once on a machine, such as a library that it builds there.
 
-        What is not done after ``within_s`` seconds is left for later: nothing is raised.
+        What is not done after ``within_s`` seconds is left for later: nothing is raised. Only engines that may not be
+        prepared have this.
         """
+        raise NotImplementedError
 
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """Variables that the library reads *while it loads*; ``None`` means: must be absent."""

@@ -17,11 +17,11 @@ import onnx
 from intarsia.backends.contract import EVERY_NODE
 from intarsia.backends.onnxruntime.blocks.affine import POINTWISE_AFFINE, join_affine, take_in, takers
 from intarsia.backends.onnxruntime.blocks.blocked_nodes import AFFINE
-from intarsia.backends.onnxruntime.blocks.cubic_resize import OPERATOR as RESIZE
-from intarsia.backends.onnxruntime.blocks.cubic_resize import replace_cubic
 from intarsia.backends.onnxruntime.blocks.layouts import keep_in_blocks
 from intarsia.backends.onnxruntime.blocks.pad_folding import fold_pads
 from intarsia.backends.onnxruntime.blocks.sums import join_sums
+from intarsia.backends.onnxruntime.cubic_resize import OPERATOR as RESIZE
+from intarsia.backends.onnxruntime.cubic_resize import replace_cubic
 from intarsia.backends.onnxruntime.kernels import HOST as HOST_KERNEL
 from intarsia.backends.onnxruntime.kernels import OURS, TRANSPOSED, Convolution, Kernel, described, kernel_of, tile_of
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, constant_of, parsed

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from intarsia.backends.contract.node_facts import is_constant
 from intarsia.backends.contract.traits import KernelChoice
-from intarsia.backends.onnxruntime.blocks.cubic_resize import is_cubic
+from intarsia.backends.onnxruntime.cubic_resize import is_cubic
 from intarsia.backends.onnxruntime.kernels import HOST, KERNELS, TRANSPOSED, Kernel, described
 
 if TYPE_CHECKING:

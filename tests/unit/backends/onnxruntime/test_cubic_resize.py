@@ -7,7 +7,7 @@ import pytest
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from intarsia.backends.onnxruntime.blocks.cubic_resize import OPERATOR, is_cubic, replace_cubic, weighing
+from intarsia.backends.onnxruntime.cubic_resize import OPERATOR, is_cubic, replace_cubic, weighing
 from intarsia.backends.onnxruntime.saved_model import attributes_of
 from tests.unit.graph.models import info, model
 
