@@ -1,7 +1,7 @@
 """What no kernel here can beat: each network's arithmetic and memory traffic at the peaks measured on this machine.
 
-``python -m benchmarks.roofline [NETWORK …]`` measures the peaks and adds to ``benchmarks/results/roofline.json``. Plain
-3x3 convolutions count a quarter of their operations, as Winograd's F(4, 3) needs them.
+``python -m benchmarks.roofline [NETWORK …]`` measures the peaks and adds to ``benchmarks/results/roofline.json``. Where
+Winograd's method may be used, plain 3x3 convolutions count a quarter of their operations, as its F(4, 3) needs them.
 """
 
 from __future__ import annotations
@@ -53,11 +53,14 @@ class Bound:
     """Least milliseconds of one network.
 
     Attributes:
+        direct_ms: Of kernels that convolve directly: all operations, or its weights, inputs and outputs as far as no
+            cache keeps them, whichever takes longer.
         least_ms: Of any way to compute it: all its arithmetic, or its weights, inputs and outputs as far as no cache
             keeps them, whichever takes longer.
         unfused_ms: Of kernels that each read and write memory: the sum over the nodes of the longer of the two.
     """
 
+    direct_ms: float
     least_ms: float
     unfused_ms: float
 
@@ -67,8 +70,10 @@ def bound(graph: Graph, peaks: Peaks) -> Bound:
     arithmetic_ms = {node.id: counted_flops(graph, node) / peaks.flops_per_ms for node in graph.nodes}
     traffic_ms = {node.id: bytes_moved(graph, node) / peaks.bytes_per_ms for node in graph.nodes}
     compulsory = max(0, _compulsory_bytes(graph) - peaks.cache_bytes)
+    compulsory_ms = compulsory / peaks.bytes_per_ms
     return Bound(
-        least_ms=max(sum(arithmetic_ms.values()), compulsory / peaks.bytes_per_ms),
+        direct_ms=max(sum(flops(graph, node) for node in graph.nodes) / peaks.flops_per_ms, compulsory_ms),
+        least_ms=max(sum(arithmetic_ms.values()), compulsory_ms),
         unfused_ms=sum(max(arithmetic_ms[id_], traffic_ms[id_]) for id_ in arithmetic_ms),
     )
 
@@ -147,7 +152,8 @@ def measure(name: str, folder: Path, of: Peaks) -> dict[str, Any]:
 
 def told(found: Mapping[str, Any]) -> str:
     """One line about a network."""
-    return f"at least {found['least_ms']:.2f} ms, {found['unfused_ms']:.2f} ms unfused"
+    directly, least = f"directly {found['direct_ms']:.2f} ms", f"at least {found['least_ms']:.2f} ms"
+    return f"{directly}, {least}, {found['unfused_ms']:.2f} ms unfused"
 
 
 def main() -> None:

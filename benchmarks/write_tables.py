@@ -27,6 +27,7 @@ from benchmarks.microcontroller_tables import bytes_beside, instructions, memory
 from benchmarks.microcontrollers import RESULTS as MICROCONTROLLERS
 from benchmarks.one_thread import RESULTS as ONE_THREAD
 from benchmarks.one_thread import table
+from benchmarks.roofline import RESULTS as ROOFLINE
 from benchmarks.runtime_tables import control_flow, cpp_runtime, starts
 from benchmarks.suite import RESULTS as SUITE
 
@@ -44,6 +45,7 @@ KNOWN = (
 )
 WIN = 1.05
 """A gain that counts as one."""
+LIMITS = ("network", "GFLOP", "at the peak, ms", *BASELINES, PRODUCT)
 SHORT = ("network", "ONNX Runtime default", "best tuned engine", "**Intarsia**", "gain")
 _TIMES = ("network", "ORT default", "ORT tuned", "OpenVINO", "MNN", "ncnn", "**Intarsia**")
 _GAINS = ("x ORT default", "x best tuned")
@@ -62,6 +64,7 @@ class Figures:
     Attributes:
         suite: By `benchmarks.suite`.
         elsewhere: By the same on another machine.
+        roofline: By `benchmarks.roofline` on that machine.
         fixed_plans: By `benchmarks.fixed_plans`.
         accuracy: By `benchmarks.accuracy`.
         exported: By `benchmarks.exported`.
@@ -78,6 +81,7 @@ class Figures:
 
     suite: Json
     elsewhere: Json
+    roofline: Json
     fixed_plans: Json
     accuracy: Json
     exported: Json
@@ -102,6 +106,7 @@ class Figures:
         return Figures(
             suite=read(SUITE),
             elsewhere=read(ELSEWHERE),
+            roofline=read(ROOFLINE),
             fixed_plans=read(FIXED_PLANS),
             accuracy=read(ACCURACY),
             exported=read(EXPORTED),
@@ -129,6 +134,8 @@ class Figures:
             "networks elsewhere": networks(elsewhere, sorted(elsewhere["networks"])),
             "machine elsewhere": _machine(elsewhere["machine"]),
             "wins elsewhere": wins(elsewhere),
+            "limits elsewhere": limits(elsewhere, self.roofline),
+            "peaks elsewhere": peaks(self.roofline),
             "manual": _manual(self.fixed_plans["manual"]),
             "overhead": _overhead(self.fixed_plans["overhead"]),
             "accuracy": _table(_accuracy(self.accuracy)),
@@ -200,6 +207,34 @@ def wins(suite: Json) -> str:
     return (
         f"Of {len(found)} networks, our kernels alone are at least {WIN} times as fast as the best engine without them "
         f"on {len(kernels)}\n({', '.join(kernels)}), and a mix of engines on {len(mixes)}\n({', '.join(mixes)})."
+    )
+
+
+def limits(suite: Json, roofline: Json) -> str:
+    """What each network would take if all of it were computed directly at the machine's peak, and the share reached."""
+    found = _measured(suite, sorted(suite["networks"].keys() & roofline["networks"].keys()))
+    heads = (CALLED.get(name, name) for name in LIMITS[3:-1])
+    rows = ((name, *_shares(each, roofline["networks"][name])) for name, each in found.items())
+    return _numbers([(*LIMITS[:3], *heads, "**Intarsia**"), *rows])
+
+
+def _shares(found: Json, limit: Json) -> Iterator[str]:
+    yield f"{limit['gflop']:.3g}"
+    yield _ms(limit["direct_ms"])
+    times = [
+        _baseline_ms(found, each.get("setting"), each.get("ms")) for each in map(found["baselines"].get, BASELINES)
+    ]
+    for time in (*times, f"{found['median_ms'][PRODUCT]}"):
+        share = NOTHING if time == NOTHING else f"{limit['direct_ms'] / float(time.removeprefix('~')):.0%}"
+        yield f"~{share}" if time.startswith("~") else share
+
+
+def peaks(roofline: Json) -> str:
+    """What the machine does at most, in a sentence."""
+    found = roofline["peaks"]
+    return (
+        f"The machine multiplies matrices at {found['flops_per_ms'] / 1e6:.0f} GFLOP/s at most and moves "
+        f"{found['bytes_per_ms'] / 1e6:.1f} GB/s, with all threads."
     )
 
 

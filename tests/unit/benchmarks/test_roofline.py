@@ -50,6 +50,11 @@ def test_the_longer_of_arithmetic_and_traffic_binds() -> None:
     assert (slow_memory.least_ms, slow_memory.unfused_ms) == (weights + borders, weights + borders)
 
 
+def test_a_direct_convolution_has_all_its_operations() -> None:
+    found = bound(conv(), Peaks(flops_per_ms=1.0, bytes_per_ms=1e12, cache_bytes=0))
+    assert found.direct_ms == 4 * found.least_ms
+
+
 def test_what_a_cache_may_keep_has_not_to_come_from_memory() -> None:
     found = bound(conv(kernel=1), Peaks(flops_per_ms=1e12, bytes_per_ms=1.0, cache_bytes=1 << 20))
     assert found.least_ms < 1

@@ -6,7 +6,20 @@ from typing import Any
 
 import pytest
 
-from benchmarks.write_tables import KNOWN, PAGES, SHORT, Figures, in_short, networks, render, summary, why, wins
+from benchmarks.write_tables import (
+    KNOWN,
+    PAGES,
+    SHORT,
+    Figures,
+    in_short,
+    limits,
+    networks,
+    peaks,
+    render,
+    summary,
+    why,
+    wins,
+)
 from tests.unit.benchmarks.made_up import entry, gain, suite
 
 
@@ -42,6 +55,16 @@ def test_each_network_that_ran_has_a_row() -> None:
     )
     assert "(void)" in second
     assert second.endswith("| 0 | - | - | 1e-06 | no mix wins: openvino alone |")
+
+
+def test_shares_of_the_peak_are_those_of_the_same_times() -> None:
+    roofline = {
+        "peaks": {"flops_per_ms": 2.6e8, "bytes_per_ms": 2.4e7},
+        "networks": {"net": {"gflop": 8.21, "direct_ms": 5.0}},
+    }
+    *_, row = limits(suite(net=entry(1.25), other=entry()), roofline).splitlines()
+    assert row == "| net | 8.21 | 5 | ~42% | 40% | - | - | 50% |"
+    assert "at 260 GFLOP/s at most and moves 24.0 GB/s" in peaks(roofline)
 
 
 def test_milliseconds_agree_with_the_times_beside_them() -> None:

@@ -60,7 +60,7 @@ class Original:
     """What is known of the model that ONNX Runtime was given.
 
     Attributes:
-        shapes: Of its values, where all sizes are known.
+        shapes: Of its values in float32, where all sizes are known.
         nodes: The ids of its nodes by the names that ONNX Runtime may give to what it makes of them.
         kernels: By the id of a node the kernel that is asked for; by `EVERY_NODE` that for the others.
     """
@@ -79,7 +79,7 @@ UNKNOWN: Final = Original()
 
 def original_of(model: SubModel, kernels: Mapping[str, str]) -> Original:
     """What is known of a model, with the kernels that are asked for by the ids of its nodes."""
-    shapes = {name: value.shape for name, value in model.graph.values.items()}
+    shapes = {name: value.shape for name, value in model.graph.values.items() if value.dtype == "float32"}
     known = {name: shape for name, shape in shapes.items() if shape and all(isinstance(size, int) for size in shape)}
     return Original(shapes=known, nodes=engine_names(model.nodes) if kernels else {}, kernels=kernels)
 
@@ -97,7 +97,8 @@ def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Subs
     """
     model = parsed(content)
     fold_pads(model.graph)
-    constants = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
+    floats = (each for each in model.graph.initializer if each.data_type == onnx.TensorProto.FLOAT)
+    constants = {tensor.name: tuple(tensor.dims) for tensor in floats}
     used = _used_channels(model.graph)
     ours: list[tuple[str, str]] = []
     able: dict[str, _Replacement] = {}

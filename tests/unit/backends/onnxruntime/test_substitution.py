@@ -181,6 +181,82 @@ def test_sizes_of_a_model_are_known_and_the_names_that_its_nodes_may_get() -> No
     assert original_of(partition, {}).nodes == {}
 
 
+def test_only_values_in_float32_have_known_sizes() -> None:
+    case = Case(
+        name="two",
+        nodes=(node("Cast", "x", "a", to=TensorProto.INT32), node("Cast", "a", "b", to=TensorProto.FLOAT)),
+        inputs={"x": f32(1, 2, 3)},
+        outputs=("b",),
+    )
+    graph = load_model(case.model())
+    told = original_of(extract(graph, [each.id for each in graph.nodes]), {})
+    assert set(told.shapes.values()) == {(1, 2, 3)}
+    assert "a" not in told.shapes
+
+
+def plain(op_type: str, weights: np.ndarray, **attributes: Any) -> onnx.ModelProto:
+    """A model of one convolution that ONNX Runtime computes outside of blocks."""
+    domain = "com.microsoft" if op_type == "FusedConv" else ""
+    one = helper.make_node(op_type, ["x", "w"], ["y"], name="one", domain=domain, **attributes)
+    sizes = (9,) * (weights.ndim - 2)
+    ins = weights.shape[0 if op_type == "ConvTranspose" else 1] * attributes.get("group", 1)
+    feeds = [info("x", (1, ins, *sizes))]
+    return model([one], feeds, [info("y", None)], {"w": weights}, domains={"com.microsoft": 1})
+
+
+def between_blocks(proto: onnx.ModelProto) -> list[onnx.NodeProto]:
+    """What stands between what packs and unpacks values."""
+    nodes = parsed(substitute(proto.SerializeToString(), BLOCK).content).graph.node
+    return [each for each in nodes if not each.op_type.startswith(("ToBlocks", "FromBlocks", "Reorder"))]
+
+
+@pytest.mark.parametrize(
+    ("op_type", "weights", "attributes", "stated"),
+    [
+        ("DirectSignal", (16, 8, 3), {"strides": [2], "dilations": [3]}, {"strides": (2,), "dilations": (3,)}),
+        ("DirectVolume", (16, 8, 1, 1, 1), {}, {"pads": (0,) * 6}),
+        ("DirectVolume", (16, 8, 3, 3, 3), {"strides": [1, 2, 2]}, {"strides": (1, 2, 2)}),
+        ("WinogradVolume5x5", (16, 8, 3, 5, 5), {}, {"pads": (0,) * 6}),
+        ("FewInputsVolume", (16, 3, 3, 7, 7), {"strides": [1, 2, 2]}, {"strides": (1, 2, 2)}),
+        ("FewInputsSignal", (16, 1, 10), {"strides": [5]}, {"strides": (5,)}),
+        ("NarrowGroups", (16, 4, 3, 3), {"group": 4, "strides": [2, 2]}, {"strides": (2, 2), "group": 4}),
+    ],
+)
+def test_what_onnxruntime_computes_plain_is_packed_for_ours(
+    op_type: str, weights: tuple[int, ...], attributes: Mapping[str, Any], stated: Mapping[str, Any]
+) -> None:
+    [one] = between_blocks(plain("Conv", np.ones(weights, np.float32), **attributes))
+    assert (one.domain, one.op_type) == (DOMAIN, op_type)
+    found = attributes_of(one)
+    assert {name: found[name] for name in stated} == stated
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_a_transposed_convolution_is_ours_with_what_it_states(rank: int) -> None:
+    more = {"strides": [2] * rank, "output_padding": [1] * rank, "pads": [1] * 2 * rank}
+    [one] = between_blocks(plain("ConvTranspose", np.ones((8, 16, *[3] * rank), np.float32), **more))
+    assert one.op_type == ("TransposedSignal", "TransposedPicture", "TransposedVolume")[rank - 1]
+    found = attributes_of(one)
+    assert {name: list(found[name]) for name in more} == more
+
+
+@pytest.mark.parametrize("stated", [{"auto_pad": "SAME_UPPER", "strides": [2]}, {"output_shape": [17]}, {"group": 2}])
+def test_a_transposed_convolution_of_unknown_padding_or_in_groups_stays(stated: Mapping[str, Any]) -> None:
+    assert replaced(plain("ConvTranspose", np.ones((16, 8, 3), np.float32), **stated)) is None
+
+
+def test_a_slope_is_the_kernels_and_a_sigmoid_stands_alone() -> None:
+    weights = np.ones((16, 8, 3), np.float32)
+    [sloped] = between_blocks(plain("FusedConv", weights, activation="LeakyRelu", activation_params=[0.25]))
+    assert attributes_of(sloped)["slope"] == 0.25
+    nodes = between_blocks(plain("FusedConv", weights, activation="Sigmoid"))
+    assert [each.op_type for each in nodes] == ["DirectSignal", "Sigmoid"]
+
+
+def test_weights_of_another_type_stay() -> None:
+    assert replaced(plain("Conv", np.ones((16, 8, 3), np.float64))) is None
+
+
 @pytest.mark.parametrize(("kernels", "op_type"), [({}, "Conv"), ({"*": "ours"}, "Pointwise"), ({"*": "host"}, "Conv")])
 def test_a_convolution_of_1x1_is_ours_where_that_is_asked_for(kernels: Mapping[str, str], op_type: str) -> None:
     proto = blocked(weights=(16, 8, 1, 1), kernel_shape=None, pads=None)
