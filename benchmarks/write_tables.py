@@ -206,7 +206,8 @@ def wins(suite: Json) -> str:
     kernels = [name for name, each in won.items() if name not in mixes and "winograd" in each["plan"]["engines"]]
     return (
         f"Of {len(found)} networks, our kernels alone are at least {WIN} times as fast as the best engine without them "
-        f"on {len(kernels)}\n({', '.join(kernels)}), and a mix of engines on {len(mixes)}\n({', '.join(mixes)})."
+        f"on {len(kernels)}\n({', '.join(kernels)}), and a mix of engines on "
+        + (f"{len(mixes)}\n({', '.join(mixes)})." if mixes else "none.")
     )
 
 
