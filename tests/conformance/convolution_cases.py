@@ -255,6 +255,52 @@ def _narrow_group_cases() -> Iterator[Case]:
         )
 
 
+def _expanded_cases() -> Iterator[Case]:
+    """Blocks of mobile networks: a 1x1 convolution, a depthwise one, and an activation behind each."""
+    held = {"min": "low", "max": "high"}
+    for name, step, size in (("by-1", 1, (14, 15)), ("by-2", 2, (15, 14)), ("small", 1, (1, 2))):
+        for kind in ("held", "swish"):
+            nodes = [node("Conv", "x u b", "a")]
+            if kind == "held":
+                nodes += [node("Clip", f"a {held['min']} {held['max']}", "c")]
+            else:
+                nodes += [node("Sigmoid", "a", "s"), node("Mul", "a s", "c")]
+            nodes += [node("Conv", "c w t", "d", pads=[1, 1, 1, 1], strides=[step, step], group=48)]
+            if kind == "held":
+                nodes += [node("Relu", "d", "e")]
+            else:
+                nodes += [node("Sigmoid", "d", "g"), node("Mul", "g d", "e")]
+            nodes += [node("Conv", "e v")]
+            limits = {"low": scalar(0.0), "high": scalar(1.5)} if kind == "held" else {}
+            yield Case(
+                name=f"conv-depthwise-behind-1x1-{kind}-{name}",
+                nodes=tuple(nodes),
+                inputs={"x": f32(2, 32, *size)},
+                weights={
+                    "u": (48, 32, 1, 1),
+                    "b": (48,),
+                    "w": (48, 1, 3, 3),
+                    "t": (48,),
+                    "v": (32, 48, 1, 1),
+                    **limits,
+                },
+            )
+    yield Case(
+        name="conv-depthwise-behind-1x1-read-twice",
+        nodes=(
+            node("Conv", "x u", "a"),
+            node("Relu", "a", "c"),
+            node("Conv", "c w", "d", pads=[0, 1, 2, 0], group=32),
+            node("Conv", "d u", "e"),
+            node("Conv", "e w", "f", pads=[1, 1, 1, 1], group=32),
+            node("MaxPool", "c", "g", kernel_shape=[2, 2], pads=[0, 0, 1, 0]),
+            node("Concat", "f g", axis=1),
+        ),
+        inputs={"x": f32(1, 32, 9, 10)},
+        weights={"u": (32, 32, 1, 1), "w": (32, 1, 3, 3)},
+    )
+
+
 def _spread_cases() -> Iterator[Case]:
     """Pictures that become larger between two convolutions."""
     transposed = {
@@ -484,6 +530,7 @@ CONVOLUTION_CASES = (
     *_stepping_volume_cases(),
     *_signal_cases(),
     *_narrow_group_cases(),
+    *_expanded_cases(),
     *_spread_cases(),
     *_resized_cases(),
     *_few_output_cases(),

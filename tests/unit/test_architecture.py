@@ -98,6 +98,7 @@ REWRITERS = frozenset(
     for name in (
         "blocks/affine.py",
         "blocks/blocked_nodes.py",
+        "blocks/expansion.py",
         "blocks/layouts.py",
         "nchwc_boundaries.py",
         "blocks/pad_folding.py",

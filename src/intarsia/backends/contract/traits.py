@@ -119,7 +119,9 @@ class KernelChoice:
     Attributes:
         name: What it is called where it is asked for; empty for the usual one, which is what runs unless another is.
         layout: How the values lie that it reads and writes: between kernels of unlike layouts they are reordered.
+        also: Further nodes, by their ids, that the same choice is about: some kernel computes all of them at one time.
     """
 
     name: str
     layout: str
+    also: tuple[str, ...] = ()

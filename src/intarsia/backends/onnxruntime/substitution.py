@@ -17,6 +17,8 @@ import onnx
 from intarsia.backends.contract import EVERY_NODE
 from intarsia.backends.onnxruntime.blocks.affine import POINTWISE_AFFINE, join_affine, take_in, takers
 from intarsia.backends.onnxruntime.blocks.blocked_nodes import AFFINE
+from intarsia.backends.onnxruntime.blocks.expansion import OPERATOR as EXPANSION
+from intarsia.backends.onnxruntime.blocks.expansion import join_expansions
 from intarsia.backends.onnxruntime.blocks.layouts import keep_in_blocks
 from intarsia.backends.onnxruntime.blocks.pad_folding import fold_pads
 from intarsia.backends.onnxruntime.blocks.sums import join_sums
@@ -117,6 +119,8 @@ def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Subs
             ours.append((_layer(node), AFFINE))
         elif way != HOST_KERNEL and replace_cubic(node, model.graph, original.shapes):
             ours.append((_layer(node), RESIZE))
+    free = join_expansions(model.graph, block, lambda node: original.way(_layer(node)) != HOST_KERNEL)
+    ours += [(name, EXPANSION) for name in free]
     plain = {node.output[0] for node in model.graph.node if original.way(_layer(node)) == HOST_KERNEL}
     ours += keep_in_blocks(model.graph, block, original.shapes, plain)
     join_sums(model.graph)

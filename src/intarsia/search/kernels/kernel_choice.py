@@ -125,10 +125,16 @@ def _times(
             found[name] = {group[0]: sum(told.get(each, 0.0) for each in group) for group in groups}
         elif not name:
             return {}
-    first = {node: group[0] for group in groups for node in group if node in choices}
-    alike = {name: [group[0] for group in groups if not _has(choices, group, name)] for name in found if name}
+    first = {node: group[0] for group in groups for node in group}
+    about = {node: {node, *(each for choice in several for each in choice.also)} for node, several in choices.items()}
+    kernels = {each: {choice.name for choice in choices[node]} for node, nodes in about.items() for each in nodes}
+    alike = {name: [group[0] for group in groups if not _has(kernels, group, name)] for name in found if name}
     drifts = {name: drift_of(found[""], found[name], nodes) for name, nodes in alike.items()}
-    return {name: {node: ms[first[node]] * drifts.get(name, 1.0) for node in choices} for name, ms in found.items()}
+    parts = {node: {first[each] for each in nodes} for node, nodes in about.items()}
+    return {
+        name: {node: sum(ms[part] for part in parts[node]) * drifts.get(name, 1.0) for node in choices}
+        for name, ms in found.items()
+    }
 
 
 def drift_of(usual: Mapping[str, float], other: Mapping[str, float], alike: Sequence[str]) -> float:
@@ -141,8 +147,8 @@ def drift_of(usual: Mapping[str, float], other: Mapping[str, float], alike: Sequ
     return one / two if two > KERNELS.least_alike * sum(other.values()) else 1.0
 
 
-def _has(choices: Mapping[str, tuple[KernelChoice, ...]], group: Sequence[str], name: str) -> bool:
-    return any(each.name == name for node in group for each in choices.get(node, ()))
+def _has(kernels: Mapping[str, set[str]], group: Sequence[str], name: str) -> bool:
+    return any(name in kernels.get(node, ()) for node in group)
 
 
 def _ms(times: Times, node: str, kernel: str) -> float:

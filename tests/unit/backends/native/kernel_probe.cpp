@@ -11,6 +11,8 @@
 // kernel_probe elu COUNT ALPHA reads x and writes the result.
 // kernel_probe shuffle N BLOCKS SIZES[3] STEP ORDER reads x in blocks, whose channels become so many blocks of them.
 // kernel_probe resize PLANES HEIGHT WIDTH TAPS ROWS COLUMNS reads x, places of rows and columns, and their weights.
+// kernel_probe expansion C K STRIDES[3] BEFORE[3] AFTER[3] (LOW HIGH SWISH)[2] N IN[3] reads weights and bias of a 1x1
+// convolution, those of a depthwise one, and x in blocks.
 // kernel_probe affine N BLOCKS PIXELS STAGES LOW HIGH reads x in blocks and factors and shifts of one or two stages.
 // kernel_probe pool PLANES SIZES[3] WINDOW[3] STRIDES[3] BEFORE[3] AFTER[3] reads x in blocks and writes what is left.
 #include <cstdio>
@@ -22,6 +24,7 @@
 #include "blocks/blocks.h"
 #include "blocks/channelwise.h"
 #include "blocks/elu.h"
+#include "kernels/expansion.h"
 #include "kernels/kernels.h"
 #include "blocks/normalisation.h"
 #include "blocks/padding.h"
@@ -116,6 +119,28 @@ int main(int, char** argv) {
         const Numbers x = read(number());
         Numbers y(x.size());
         intarsia::elu(real(), x.data(), y.data(), x.size(), threads);
+        write(y);
+        return 0;
+    }
+    if (std::strcmp(name, "expansion") == 0) {
+        intarsia::Expansion asked{};
+        asked.channels_in = number();
+        asked.channels = number();
+        asked.strides = extents();
+        asked.before = extents();
+        asked.after = extents();
+        for (intarsia::Ending* each : {&asked.between, &asked.last}) *each = {{real(), real()}, number() != 0};
+        const std::size_t images = number();
+        const Extents in = extents();
+        const Numbers weights = read(asked.channels * asked.channels_in), bias = read(asked.channels);
+        const Numbers filters = read(asked.channels * 9), shifts = read(asked.channels);
+        const Numbers x = read(images * asked.channels_in * product(in));
+        asked.weights = weights.data();
+        asked.bias = bias.data();
+        asked.filters = filters.data();
+        asked.shifts = shifts.data();
+        Numbers y(images * asked.channels * product(extents_out(asked, in)));
+        intarsia::expand(asked, x.data(), y.data(), images, in, threads);
         write(y);
         return 0;
     }

@@ -199,6 +199,45 @@ def shuffled(
     return _plain(np.frombuffer(told, np.float32), want.shape, block), want
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expansion:
+    """A 1x1 convolution and a depthwise one behind it, with channels in blocks; sizes are of height and width."""
+
+    blocks: tuple[int, int]
+    strides: tuple[int, int]
+    edges: tuple[tuple[int, int], tuple[int, int]]
+    between: tuple[float, float, bool]
+    last: tuple[float, float, bool]
+    batch: int
+    size: tuple[int, int]
+
+
+def expanded(program: Path, block: int, asked: Expansion, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """What the library makes of an expansion, and the reference in double precision."""
+    draw = np.random.default_rng(seed)
+    ins, outs = (count * block for count in asked.blocks)
+    weights = draw.standard_normal((outs, ins, 1, 1, 1)).astype(np.float32) / ins**0.5
+    filters = draw.standard_normal((outs, 1, 1, 3, 3)).astype(np.float32)
+    bias, shifts = (draw.standard_normal(outs).astype(np.float32) for _ in range(2))
+    x = draw.standard_normal((asked.batch, ins, 1, *asked.size)).astype(np.float32)
+    before, after = ((0, *edge) for edge in asked.edges)
+    one = Convolution(kernel="", taps=(1, 1, 1), blocks=asked.blocks, size=(1, *asked.size))
+    two = replace(one, taps=(1, 3, 3), groups=outs, before=before, after=after, strides=(1, *asked.strides))
+    wide = _ended(_convolved(one, x.astype(np.float64), weights) + bias.reshape(1, -1, 1, 1, 1), *asked.between)
+    want = _ended(_convolved(two, wide, filters) + shifts.reshape(1, -1, 1, 1, 1), *asked.last)
+    endings = [int(each) if isinstance(each, bool) else each for each in (*asked.between, *asked.last)]
+    words = ("expansion", ins, outs, 1, *asked.strides, *before, *after, *endings, asked.batch, 1, *asked.size)
+    lanes = filters.reshape(outs // block, block, 9).swapaxes(1, 2)
+    read = (_weights(weights, one, block), bias, lanes, shifts, _blocked(x, block))
+    told = _told(program, words, b"".join(np.ascontiguousarray(each).tobytes() for each in read))
+    return _plain(np.frombuffer(told, np.float32), want.shape, block), want
+
+
+def _ended(x: np.ndarray, low: float, high: float, is_swish: bool) -> np.ndarray:
+    held = np.clip(x, low, high)
+    return held / (1 + np.exp(-held)) if is_swish else held
+
+
 def resized(program: Path, sizes: Triple, results: tuple[int, int], taps: int, seed: int) -> tuple[np.ndarray, ...]:
     """Planes, height and width that the library resizes by weights of places drawn at random, and numpy does."""
     draw = np.random.default_rng(seed)

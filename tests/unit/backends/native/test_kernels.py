@@ -302,3 +302,27 @@ def test_a_picture_is_resized_by_weights(
 ) -> None:
     got, want = running.resized(probe[0], sizes, results, taps, seed)
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+ENDINGS = st.sampled_from([(-inf, inf, False), (0.0, inf, False), (0.0, 1.0, False), (-inf, inf, True)])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    asked=st.builds(
+        running.Expansion,
+        blocks=st.tuples(st.integers(1, 3), st.integers(1, 5)),
+        strides=st.tuples(*[st.integers(1, 2)] * 2),
+        edges=st.tuples(*[st.tuples(*[st.integers(0, 2)] * 2)] * 2),
+        between=ENDINGS,
+        last=ENDINGS,
+        batch=st.integers(1, 2),
+        size=st.tuples(st.integers(3, 40), st.integers(3, 20)),
+    ),
+    seed=st.integers(0, 99),
+)
+def test_a_depthwise_convolution_reads_what_one_of_1x1_gives(
+    probe: tuple[Path, int], asked: running.Expansion, seed: int
+) -> None:
+    got, want = running.expanded(*probe, asked, seed)
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=2e-5 * max(1.0, float(np.abs(want).max())))

@@ -107,6 +107,15 @@ def test_what_changes_of_layout_cost_is_learned_from_the_whole(monkeypatch: pyte
     assert asked(found.tuned) == {"n0": "tile-2"}
 
 
+def test_nodes_that_one_kernel_computes_together_are_weighed_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = tuple(KernelChoice(name=name, layout="blocks", also=("n0",)) for name in ("", "host"))
+    monkeypatch.setattr(WinogradBackend, "kernel_choices", lambda *_: {"n1": both})
+    together: Table = {"": (0.0, 3.0, 4.0), "host": (2.0, 2.0, 4.0)}
+    assert asked(chosen(Machine(together), ms=7.0).tuned) == {}
+    apart: Table = {"": (0.0, 6.0, 4.0), "host": (2.0, 2.0, 4.0)}
+    assert asked(chosen(Machine(apart), ms=10.0).tuned) == {"n1": "host"}
+
+
 def test_an_engine_that_is_far_behind_or_fails_stays_as_it_is() -> None:
     machine = Machine(HERE)
     assert chosen(machine, ms=31.0).tuned == OURS

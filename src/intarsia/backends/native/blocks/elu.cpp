@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/vector.h"
+#include "kernels/exponential.h"
 
 namespace intarsia {
 
@@ -10,18 +10,10 @@ namespace {
 
 constexpr std::size_t kRun = 4096;  // numbers that one thread takes at a time: whole vectors
 
-// e^x - 1 for x from -87, where that is -1, to 0. x is n * ln 2 and a rest of at most half of ln 2, of which the first terms of the series are summed
-// up: the eighth is below 1e-8.
+// e^x - 1 for x from -87, where that is -1, to 0; small results keep their bits, as 2^n is 1 there.
 Vec exponential_minus_one(Vec x) {
-    const Vec n = rounded(x * broadcast(1.44269504f));
-    // ln 2 in two parts, so that the rest keeps its last bits.
-    const Vec rest = multiply_add(n, broadcast(2.12194440e-4f), multiply_add(n, broadcast(-0.693359375f), x));
-    Vec sum = broadcast(1.0f / 5040);
-    for (const float each : {1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f})
-        sum = multiply_add(sum, rest, broadcast(each));
-    const Vec power = power_of_two(n);
-    // 2^n * (1 + rest * sum) - 1, whose small results keep their bits where n is 0.
-    return multiply_add(power * rest, sum, power - broadcast(1));
+    const auto [power, rest] = parts_of(x);
+    return multiply_add(power * rest, series(rest), power - broadcast(1));
 }
 
 Vec elu_of(Vec x, Vec alpha) {

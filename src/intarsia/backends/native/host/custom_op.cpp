@@ -6,6 +6,7 @@
 #include "channelwise_op.h"
 #include "convolution_op.h"
 #include "elu_op.h"
+#include "expansion_op.h"
 #include "normalisation_op.h"
 #include "partition_op.h"
 #include "resize_op.h"
@@ -32,6 +33,7 @@ OrtCustomOpDomain* domain(const Functions& ort) {
     static const intarsia::PadOperator pad(ort);
     static const intarsia::DepthToSpaceOperator depth_to_space(ort);
     static const intarsia::EluOperator elu(ort);
+    static const intarsia::ExpansionOperator expansion(ort);
     static const intarsia::ResizeOperator resize(ort);
     static const intarsia::ChannelwiseOperator scale(ort, "BlockedScale", intarsia::scale);
     static const intarsia::ChannelwiseOperator prelu(ort, "BlockedPRelu", intarsia::prelu);
@@ -47,7 +49,7 @@ OrtCustomOpDomain* domain(const Functions& ort) {
         }
         const OrtCustomOp* others[] = {&to_blocks, &from_blocks, &max_pool,       &pad,
                                         &scale,     &prelu,       &affine,         &local_response,
-                                        &instance_normalisation,  &partition, &depth_to_space, &elu, &resize};
+                                        &instance_normalisation,  &partition, &depth_to_space, &elu, &expansion, &resize};
         for (const OrtCustomOp* each : others) {
             check(ort, ort.add_to_domain(fresh, each));
         }

@@ -28,6 +28,8 @@ inline Vec square_root(Vec v) { return _mm512_maskz_sqrt_ps(0xffff, v); }
 inline Vec rounded(Vec v) { return _mm512_maskz_roundscale_ps(0xffff, v, _MM_FROUND_TO_NEAREST_INT); }
 // Of whole numbers from -126 to 127.
 inline Vec power_of_two(Vec n) { return _mm512_maskz_scalef_ps(0xffff, _mm512_set1_ps(1), n); }
+// To 11 bits or more.
+inline Vec about_reciprocal(Vec v) { return _mm512_maskz_rcp14_ps(0xffff, v); }
 // In each run of `Width` lanes, the lane of that number everywhere.
 template <std::size_t Width, std::size_t Lane>
 Vec spread(Vec v) {
@@ -54,6 +56,7 @@ inline Vec multiply_where_negative(Vec v, Vec factor) {
 }
 inline Vec square_root(Vec v) { return _mm256_sqrt_ps(v); }
 inline Vec rounded(Vec v) { return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+inline Vec about_reciprocal(Vec v) { return _mm256_rcp_ps(v); }
 inline Vec power_of_two(Vec n) {
     const __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
     return _mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23));

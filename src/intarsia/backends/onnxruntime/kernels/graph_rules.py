@@ -9,6 +9,7 @@ from intarsia.backends.contract.node_facts import is_constant
 from intarsia.backends.contract.traits import KernelChoice
 from intarsia.backends.onnxruntime.cubic_resize import is_cubic
 from intarsia.backends.onnxruntime.kernels import HOST, KERNELS, TRANSPOSED, Kernel, described
+from intarsia.backends.onnxruntime.kernels.expansion import is_expansion
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node
@@ -73,7 +74,39 @@ def kernels(graph: Graph, block: int) -> Mapping[str, tuple[KernelChoice, ...]]:
             own = tuple(KernelChoice(name=way, layout=_BLOCKS) for way in ("", *kernel.ways))
             host = KernelChoice(name=HOST, layout=_PLAIN if kernel.packs else _BLOCKS)
             found[node.id] = (*own, host) if kernel.is_usual else own
+    for last, firsts in _expansions(graph, block).items():
+        found = {node: several for node, several in found.items() if node not in firsts}
+        found[last] = tuple(KernelChoice(name=name, layout=_BLOCKS, also=firsts) for name in ("", HOST))
     return found
+
+
+def _expansions(graph: Graph, block: int) -> Mapping[str, tuple[str, ...]]:
+    """For each depthwise convolution that a kernel of ours computes with the 1x1 one before it, that one's id."""
+    found = {}
+    for node in graph.nodes:
+        first = _expanding(node, graph)
+        if first is None:
+            continue
+        one, two = (described(graph.values[each.inputs[1]].shape or (), each.attributes) for each in (first, node))
+        if one is not None and two is not None and is_expansion(one, two, block):
+            found[node.id] = (first.id,)
+    return found
+
+
+def _expanding(node: Node, graph: Graph) -> Node | None:
+    """The convolution before a convolution, with at most an activation between them."""
+    if node.op_type != "Conv":
+        return None
+    before = _maker(node.inputs[0], graph)
+    if before is not None and before.op_type in {"Clip", "Relu", "Mul"}:
+        makers = (_maker(name, graph) for name in before.inputs[:2] if name)
+        before = next((each for each in makers if each is not None and each.op_type == "Conv"), None)
+    return before if before is not None and before.op_type == "Conv" else None
+
+
+def _maker(name: str, graph: Graph) -> Node | None:
+    producer = graph.values[name].producer
+    return None if producer is None else graph.nodes[producer]
 
 
 def _taking(node: Node, graph: Graph, block: int) -> Kernel | None:

@@ -45,3 +45,25 @@ def test_the_host_computes_volumes_plain() -> None:
     )
     [several] = kernels(load_model(case.model()), BLOCK).values()
     assert several[-1] == KernelChoice(name="host", layout="plain")
+
+
+def test_a_depthwise_convolution_is_chosen_together_with_the_one_before_it() -> None:
+    case = Case(
+        name="mobile",
+        nodes=(
+            node("Conv", "x u", "a"),
+            node("Sigmoid", "a", "s"),
+            node("Mul", "s a", "b"),
+            node("Conv", "b w", "c", pads=[1, 1, 1, 1], group=16),
+            node("Conv", "c v", "d"),
+            node("Conv", "d w", "e", dilations=[2, 2], group=16),
+        ),
+        inputs={"x": f32(1, 8, 9, 9)},
+        weights={"u": (16, 8, 1, 1), "w": (16, 1, 3, 3), "v": (16, 16, 1, 1)},
+        outputs=("e",),
+    )
+    graph = load_model(case.model())
+    found = kernels(graph, BLOCK)
+    ids = [each.id for each in graph.nodes]
+    both = tuple(KernelChoice(name=name, layout="blocks", also=(ids[0],)) for name in ("", "host"))
+    assert found == {ids[3]: both, ids[4]: choices(("", "blocks"), ("ours", "blocks"))}
