@@ -234,7 +234,7 @@ def expanded(program: Path, block: int, asked: Expansion, seed: int) -> tuple[np
 
 
 def _ended(x: np.ndarray, low: float, high: float, is_swish: bool) -> np.ndarray:
-    held = np.clip(x, low, high)
+    held: np.ndarray = np.clip(x, low, high)
     return held / (1 + np.exp(-held)) if is_swish else held
 
 
