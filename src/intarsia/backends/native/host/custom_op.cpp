@@ -5,7 +5,6 @@
 #include "blocks_op.h"
 #include "channelwise_op.h"
 #include "convolution_op.h"
-#include "elu_op.h"
 #include "expansion_op.h"
 #include "normalisation_op.h"
 #include "partition_op.h"

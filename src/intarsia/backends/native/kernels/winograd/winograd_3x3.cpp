@@ -1,5 +1,5 @@
 // Filters of 3x3, with stride 1 and any padding, in one group or several.
-#include "kernels.h"
+#include "kernels/kernels.h"
 #include "winograd.h"
 
 namespace intarsia {

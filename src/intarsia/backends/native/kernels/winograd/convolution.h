@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "finish.h"
-#include "gemm.h"
-#include "kernel.h"
+#include "kernels/finish.h"
+#include "kernels/gemm.h"
+#include "kernels/kernel.h"
 #include "transform.h"
 
 namespace intarsia {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "convolution.h"
-#include "memory.h"
+#include "kernels/memory.h"
 
 namespace intarsia {
 

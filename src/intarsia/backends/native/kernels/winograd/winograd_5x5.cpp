@@ -1,5 +1,5 @@
 // Filters of 5x5, with stride 1 and any padding, in one group or several.
-#include "kernels.h"
+#include "kernels/kernels.h"
 #include "winograd.h"
 
 namespace intarsia {

@@ -2,7 +2,7 @@
 // Each transform works on a block of channels at a time, so nothing is shuffled.
 #pragma once
 
-#include "vector.h"
+#include "kernels/vector.h"
 
 namespace intarsia {
 

@@ -1,5 +1,5 @@
 // Volumes: as winograd_volume.cpp, for filters of 5x5 in height and width.
-#include "kernels.h"
+#include "kernels/kernels.h"
 #include "winograd.h"
 
 namespace intarsia {

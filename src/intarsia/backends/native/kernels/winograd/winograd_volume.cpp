@@ -1,6 +1,6 @@
 // Volumes: filters of 3x3 in height and width and of any depth, with stride 1 and any padding. Winograd's method is over
 // height and width; the slices of a filter are summed in the product.
-#include "kernels.h"
+#include "kernels/kernels.h"
 #include "winograd.h"
 
 namespace intarsia {
