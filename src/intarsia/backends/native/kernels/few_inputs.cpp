@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kTasks = 16;
 // Results that are summed side by side in registers; a row is cut into these, the widest first.
 #if defined(__AVX512F__)
-using Strips = std::index_sequence<kRows, 7, 2, 1>;
+using Strips = std::index_sequence<kRows, 4, 1>;
 #else
 using Strips = std::index_sequence<kRows, 2, 1>;
 #endif
