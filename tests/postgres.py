@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -69,7 +69,8 @@ class Cluster:
         processes = [psutil.Process(self._server.pid)]
         processes += processes[0].children(recursive=True)
         for each in processes:
-            each.kill()
+            with suppress(psutil.NoSuchProcess):  # a session's process ends with the session
+                each.kill()
         psutil.wait_procs(processes, timeout=PATIENCE_S)
         self._server.wait()
 
@@ -141,7 +142,8 @@ class Cluster:
     def _signal(self, number: int) -> None:
         server = psutil.Process(self._server.pid)
         for each in (server, *server.children(recursive=True)):
-            each.send_signal(number)
+            with suppress(psutil.NoSuchProcess):
+                each.send_signal(number)
 
     def _run(self, name: str, *arguments: str) -> None:
         line = [str(_found(name)), *arguments]
