@@ -45,7 +45,6 @@ KNOWN = (
 )
 WIN = 1.05
 """A gain that counts as one."""
-LIMITS = ("network", "GFLOP", "at the peak, ms", *BASELINES, PRODUCT)
 SHORT = ("network", "ONNX Runtime default", "best tuned engine", "**Intarsia**", "gain")
 _TIMES = ("network", "ORT default", "ORT tuned", "OpenVINO", "MNN", "ncnn", "**Intarsia**")
 _GAINS = ("x ORT default", "x best tuned")
@@ -214,9 +213,9 @@ def wins(suite: Json) -> str:
 def limits(suite: Json, roofline: Json) -> str:
     """What each network would take if all of it were computed directly at the machine's peak, and the share reached."""
     found = _measured(suite, sorted(suite["networks"].keys() & roofline["networks"].keys()))
-    heads = (CALLED.get(name, name) for name in LIMITS[3:-1])
+    header = ("network", "GFLOP", "at the peak, ms", *map(CALLED.__getitem__, BASELINES), "**Intarsia**")
     rows = ((name, *_shares(each, roofline["networks"][name])) for name, each in found.items())
-    return _numbers([(*LIMITS[:3], *heads, "**Intarsia**"), *rows])
+    return _numbers([header, *rows])
 
 
 def _shares(found: Json, limit: Json) -> Iterator[str]:

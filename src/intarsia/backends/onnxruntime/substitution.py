@@ -5,12 +5,11 @@ It knows how both are written; what they compute is the engine's business and th
 
 from __future__ import annotations
 
-import math
 import sys
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import onnx
 
@@ -26,6 +25,7 @@ from intarsia.backends.onnxruntime.cubic_resize import OPERATOR as RESIZE
 from intarsia.backends.onnxruntime.cubic_resize import replace_cubic
 from intarsia.backends.onnxruntime.kernels import HOST as HOST_KERNEL
 from intarsia.backends.onnxruntime.kernels import OURS, TRANSPOSED, Convolution, Kernel, described, kernel_of, tile_of
+from intarsia.backends.onnxruntime.kernels.finish import Finish, finish_of, limits_of
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, constant_of, parsed
 from intarsia.graph.engine_names import engine_names, node_of
 from intarsia.graph.export import serialise
@@ -119,7 +119,7 @@ def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Subs
             ours.append((_layer(node), AFFINE))
         elif way != HOST_KERNEL and replace_cubic(node, model.graph, original.shapes):
             ours.append((_layer(node), RESIZE))
-    free = join_expansions(model.graph, block, lambda node: original.way(_layer(node)) != HOST_KERNEL)
+    free = join_expansions(model.graph, constants, block, lambda node: original.way(_layer(node)) != HOST_KERNEL)
     ours += [(name, EXPANSION) for name in free]
     plain = {node.output[0] for node in model.graph.node if original.way(_layer(node)) == HOST_KERNEL}
     ours += keep_in_blocks(model.graph, block, original.shapes, plain)
@@ -135,15 +135,6 @@ def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Subs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Finish:
-    """What an activation does: it multiplies numbers below zero by a slope, and then holds all between two."""
-
-    low: float = -math.inf
-    high: float = math.inf
-    slope: float = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Replacement:
     """The kernel for a convolution, how many channels its result has, what becomes of its results, and the activation
     that an operator of its own computes behind it.
@@ -152,7 +143,7 @@ class _Replacement:
     kernel: Kernel
     convolution: Convolution
     channels_out: int
-    finish: _Finish
+    finish: Finish
     then: str
 
 
@@ -179,7 +170,7 @@ def _replacement(
     is_transposed = node.op_type == TRANSPOSED
     convolution = described((channels_out, *weights[1:]), attributes, is_transposed=is_transposed)
     then = attributes["activation"] if attributes.get("activation") in _APART else ""
-    finish = _Finish() if then else _finish(attributes)
+    finish = Finish() if then else finish_of(attributes)
     if convolution is None or finish is None:
         return None
     kernel = kernel_of(convolution, block)
@@ -191,21 +182,6 @@ def _replacement(
     return _Replacement(kernel=kernel, convolution=convolution, channels_out=outs, finish=finish, then=then)
 
 
-def _finish(attributes: Mapping[str, Any]) -> _Finish | None:
-    """What an activation does, or ``None`` if it does more."""
-    match attributes.get("activation", ""), attributes.get("activation_params", ()):
-        case ("", _):
-            return _Finish()
-        case ("Relu", _):
-            return _Finish(low=0.0)
-        case ("Clip", (low, high)):
-            return _Finish(low=low, high=high)
-        case ("LeakyRelu", (slope,)):
-            return _Finish(slope=slope)
-        case _:
-            return None
-
-
 def _replace(node: onnx.NodeProto, found: _Replacement, graph: onnx.GraphProto, tile: int) -> None:
     convolution = found.convolution
     node.domain, node.op_type = DOMAIN, found.kernel.operator
@@ -214,8 +190,9 @@ def _replace(node: onnx.NodeProto, found: _Replacement, graph: onnx.GraphProto, 
     stated = {"low": finish.low, "high": finish.high, "pads": convolution.pads, "group": convolution.groups}
     stated |= {"slope": finish.slope} if finish.slope != 1 else {}
     stated |= {"tile": tile} if tile else {}
-    steps = {"strides": convolution.strides, "dilations": convolution.dilations, "output_padding": convolution.extra}
-    stated |= {name: each for name, each in steps.items() if set(each) - {1 if name != "output_padding" else 0}}
+    steps = {"strides": (convolution.strides, 1), "dilations": (convolution.dilations, 1)}
+    steps["output_padding"] = (convolution.extra, 0)
+    stated |= {name: each for name, (each, usual) in steps.items() if set(each) - {usual}}
     node.attribute.extend(onnx.helper.make_attribute(name, value) for name, value in stated.items())
     if _has(node, _SUM) and not _has(node, _BIAS):
         # ONNX Runtime's shape inference for custom operators reads the type of every input up to the last one.
@@ -241,13 +218,11 @@ def _scales(node: onnx.NodeProto, constants: Mapping[str, tuple[int, ...]], bloc
     steps, pads = set(attributes.get("strides") or (1,)), attributes.get("pads") or (0,)
     is_alone = rest == [1, 1, 1] and attributes.get("group", 1) == channels and steps == {1} and not any(pads)
     has_constants = not _has(node, _BIAS) or constants.get(node.input[_BIAS]) == (channels,)
-    finish = _finish(attributes)
-    only_holds = finish is not None and finish.slope == 1
-    return is_alone and has_constants and channels % block == 0 and only_holds
+    return is_alone and has_constants and channels % block == 0 and limits_of(attributes) is not None
 
 
 def _make_affine(node: onnx.NodeProto) -> None:
-    finish = _finish(attributes_of(node)) or _Finish()
+    finish = limits_of(attributes_of(node)) or Finish()
     x, weights, bias = (*node.input, "")[:3]
     node.domain, node.op_type = DOMAIN, AFFINE
     node.input[:] = [x, weights, bias]

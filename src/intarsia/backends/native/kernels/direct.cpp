@@ -2,6 +2,7 @@
 // the host computes outside of blocks: what the results of a chunk read is laid out row by row, and multiplied.
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "gemm.h"
@@ -45,8 +46,7 @@ struct Phase {
 
 class Direct : public Kernel {
   public:
-    explicit Direct(const Filter& filter) : filter_(filter), bias_(filter.channels_out), phases_(phases_of(filter)) {
-        if (filter.bias) bias_.assign(filter.bias, filter.bias + filter.channels_out);
+    explicit Direct(const Filter& filter) : filter_(filter), bias_(bias_of(filter)), phases_(phases_of(filter)) {
         filter_.bias = nullptr;
     }
 
@@ -68,29 +68,27 @@ class Direct : public Kernel {
     // From the pixel that a tap reads for a result of a phase to the one for the next.
     std::size_t pace(std::size_t axis) const { return filter_.is_transposed ? 1 : filter_.strides[axis]; }
 
+    // None where no result of a phase reads the tap.
+    static std::optional<Tap> tap_of(const Filter& filter, const Extents& first, std::size_t number) {
+        const Extents place = place_of(number, filter.taps);
+        Tap tap{number, {}};
+        for (std::size_t axis = 0; axis < place.size(); ++axis) {
+            const auto stride = static_cast<std::ptrdiff_t>(filter.strides[axis]);
+            const auto before = static_cast<std::ptrdiff_t>(filter.before[axis]);
+            const auto reach = static_cast<std::ptrdiff_t>(place[axis] * filter.dilations[axis]);
+            const std::ptrdiff_t from = static_cast<std::ptrdiff_t>(first[axis]) + before - reach;
+            if (filter.is_transposed && from % stride != 0) return std::nullopt;
+            tap.offset[axis] = static_cast<std::size_t>(filter.is_transposed ? from / stride : reach - before);
+        }
+        return tap;
+    }
+
     static std::vector<Phase> phases_of(const Filter& filter) {
         std::vector<Phase> phases(filter.is_transposed ? points(filter.strides) : 1);
         for (std::size_t i = 0; i < phases.size(); ++i) {
             if (filter.is_transposed) phases[i].first = place_of(i, filter.strides);
-            for (std::size_t number = 0; number < points(filter.taps); ++number) {
-                const Extents tap = place_of(number, filter.taps);
-                Tap found{number, {}};
-                bool reads = true;
-                for (std::size_t axis = 0; axis < tap.size(); ++axis) {
-                    const std::size_t reach = tap[axis] * filter.dilations[axis], stride = filter.strides[axis];
-                    const std::size_t from = phases[i].first[axis] + filter.before[axis];
-                    if (!filter.is_transposed) {
-                        found.offset[axis] = reach - filter.before[axis];
-                    } else if (from >= reach) {
-                        reads = reads && (from - reach) % stride == 0;
-                        found.offset[axis] = (from - reach) / stride;
-                    } else {
-                        reads = reads && (reach - from) % stride == 0;
-                        found.offset[axis] = std::size_t{0} - (reach - from) / stride;
-                    }
-                }
-                if (reads) phases[i].taps.push_back(found);
-            }
+            for (std::size_t number = 0; number < points(filter.taps); ++number)
+                if (const auto tap = tap_of(filter, phases[i].first, number)) phases[i].taps.push_back(*tap);
             // From left to right, so that those of one row lie evenly apart.
             std::stable_sort(phases[i].taps.begin(), phases[i].taps.end(), [](const Tap& one, const Tap& other) {
                 return static_cast<std::ptrdiff_t>(one.offset[2]) < static_cast<std::ptrdiff_t>(other.offset[2]);

@@ -100,8 +100,7 @@ void run_row(const Strip& strip, std::size_t results) {
 
 class FewInputs : public Kernel {
   public:
-    explicit FewInputs(const Filter& filter) : filter_(filter), bias_(filter.channels_out) {
-        if (filter.bias) bias_.assign(filter.bias, filter.bias + filter.channels_out);
+    explicit FewInputs(const Filter& filter) : filter_(filter), bias_(bias_of(filter)) {
         filter_.bias = nullptr;
     }
 

@@ -74,8 +74,7 @@ constexpr std::array<Add, kSums> kAdds[] = {adds_of<1>(std::make_index_sequence<
 
 class FewOutputs : public Kernel {
   public:
-    explicit FewOutputs(const Filter& filter) : filter_(filter), bias_(filter.channels_out) {
-        if (filter.bias) bias_.assign(filter.bias, filter.bias + filter.channels_out);
+    explicit FewOutputs(const Filter& filter) : filter_(filter), bias_(bias_of(filter)) {
         filter_.bias = nullptr;
     }
 

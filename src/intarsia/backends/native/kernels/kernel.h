@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace intarsia {
 
@@ -71,17 +72,24 @@ class Kernel {
     virtual void run(const Call& call, const Threads& threads) const = 0;
 };
 
+// A copy, with zeros where there is none.
+inline std::vector<float> bias_of(const Filter& filter) {
+    if (filter.bias == nullptr) return std::vector<float>(filter.channels_out);
+    return {filter.bias, filter.bias + filter.channels_out};
+}
+
 // Extents of the result, none where the filter does not fit.
 inline Extents extents_out(const Filter& filter, const Extents& in) {
     Extents out{};
     for (std::size_t axis = 0; axis < out.size(); ++axis) {
         const std::size_t span = (filter.taps[axis] - 1) * filter.dilations[axis] + 1, stride = filter.strides[axis];
         const std::size_t edges = filter.before[axis] + filter.after[axis];
-        const std::size_t whole = filter.is_transposed && in[axis] > 0
-                                      ? (in[axis] - 1) * stride + span + filter.extra[axis]
-                                      : in[axis] + edges;
-        const std::size_t less = filter.is_transposed ? edges : span - 1;
-        out[axis] = whole <= less ? 0 : filter.is_transposed ? whole - less : (whole - less - 1) / stride + 1;
+        if (filter.is_transposed) {
+            const std::size_t whole = in[axis] > 0 ? (in[axis] - 1) * stride + span + filter.extra[axis] : 0;
+            out[axis] = whole < edges ? 0 : whole - edges;
+        } else {
+            out[axis] = in[axis] + edges < span ? 0 : (in[axis] + edges - span) / stride + 1;
+        }
     }
     return out;
 }

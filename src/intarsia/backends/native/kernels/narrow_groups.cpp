@@ -125,8 +125,7 @@ Row row_of(std::size_t width, std::size_t stride) {
 class NarrowGroups : public Kernel {
   public:
     explicit NarrowGroups(const Filter& filter)
-        : filter_(filter), bias_(filter.channels_out), row_(row_of(width(), filter.strides[2])) {
-        if (filter.bias) bias_.assign(filter.bias, filter.bias + filter.channels_out);
+        : filter_(filter), bias_(bias_of(filter)), row_(row_of(width(), filter.strides[2])) {
         filter_.bias = nullptr;
     }
 

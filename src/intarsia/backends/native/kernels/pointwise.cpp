@@ -20,8 +20,7 @@ constexpr std::size_t kTasks = 16, kTasksWithBefore = 8;
 
 class Pointwise : public Kernel {
   public:
-    explicit Pointwise(const Filter& filter) : filter_(filter), bias_(filter.channels_out) {
-        if (filter.bias) bias_.assign(filter.bias, filter.bias + filter.channels_out);
+    explicit Pointwise(const Filter& filter) : filter_(filter), bias_(bias_of(filter)) {
         filter_.bias = nullptr;
     }
 

@@ -5,7 +5,6 @@ The picture between them is the largest of the network; joined, only some of its
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,6 +13,7 @@ import onnx
 
 from intarsia.backends.onnxruntime.kernels.convolution import Convolution, described
 from intarsia.backends.onnxruntime.kernels.expansion import is_expansion
+from intarsia.backends.onnxruntime.kernels.finish import Finish, limits_of
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, constant_of
 from intarsia.graph.placeholder_ops import DOMAIN
 
@@ -21,16 +21,25 @@ OPERATOR = "Expansion"
 _WEIGHTS, _BIAS, _SUM = 1, 2, 3
 
 
-def join_expansions(graph: onnx.GraphProto, block: int, is_free: Callable[[onnx.NodeProto], bool]) -> list[str]:
-    """Join what can be joined, of nodes that nobody asks for another kernel of.
+def join_expansions(
+    graph: onnx.GraphProto,
+    constants: Mapping[str, tuple[int, ...]],
+    block: int,
+    is_free: Callable[[onnx.NodeProto], bool],
+) -> list[str]:
+    """Join what can be joined.
+
+    Args:
+        graph: As ONNX Runtime saves it; it is changed.
+        constants: The shapes of its constants in float32.
+        block: Channels of a block.
+        is_free: Whether nobody asks for another kernel of a node.
 
     Returns:
         The values that joined nodes give.
     """
     readers = Counter(name for node in graph.node for name in node.input)
     readers.update(value.name for value in graph.output)
-    floats = (each for each in graph.initializer if each.data_type == onnx.TensorProto.FLOAT)
-    constants = {tensor.name: tuple(tensor.dims) for tensor in floats}
     makers = {node.output[0]: node for node in graph.node}
     by_reader = {name: node for node in graph.node for name in node.input if readers[name] == 1}
     joined, gone = [], set()
@@ -73,21 +82,10 @@ def _convolution(node: onnx.NodeProto, constants: Mapping[str, tuple[int, ...]])
     """What a node convolves by, if it is ONNX Runtime's convolution on blocks and adds nothing to its results."""
     stated = attributes_of(node)
     is_host = (node.domain, node.op_type) == (BLOCKED, "Conv") and not any(node.input[_SUM:])
-    if not is_host or _limits(stated) is None or any(constants.get(name) is None for name in node.input[1:] if name):
+    has_constants = all(name in constants for name in node.input[1:] if name)
+    if not is_host or not has_constants or limits_of(stated) is None:
         return None
     return described(constants[node.input[_WEIGHTS]], stated)
-
-
-def _limits(stated: Mapping[str, Any]) -> tuple[float, float] | None:
-    match stated.get("activation", ""), stated.get("activation_params", ()):
-        case ("", _):
-            return -math.inf, math.inf
-        case ("Relu", _):
-            return 0.0, math.inf
-        case ("Clip", (low, high)):
-            return low, high
-        case _:
-            return None
 
 
 def _write(
@@ -107,8 +105,8 @@ def _write(
         "pads": second.pads,
     }
     for prefix, each, swish in (("", first, is_swish[0]), ("last_", node, is_swish[1])):
-        low, high = _limits(attributes_of(each)) or (-math.inf, math.inf)
-        attributes |= {f"{prefix}low": low, f"{prefix}high": high, f"{prefix}swish": int(swish)}
+        finish = limits_of(attributes_of(each)) or Finish()
+        attributes |= {f"{prefix}low": finish.low, f"{prefix}high": finish.high, f"{prefix}swish": int(swish)}
     node.domain, node.op_type = DOMAIN, OPERATOR
     node.input[:] = inputs
     del node.attribute[:]

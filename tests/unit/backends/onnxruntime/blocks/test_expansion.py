@@ -34,7 +34,8 @@ def joined(nodes: Sequence[onnx.NodeProto], outputs: str = "y", asked: str = "")
     }
     results = [info(name, None) for name in outputs.split()]
     graph = model(nodes, [info("x", (1, 8, 9, 9))], results, constants, domains={BLOCKED: 1}).graph
-    return graph, join_expansions(graph, BLOCK, lambda each: each.output[0] != asked)
+    shapes = {name: each.shape for name, each in constants.items()}
+    return graph, join_expansions(graph, shapes, BLOCK, lambda each: each.output[0] != asked)
 
 
 def test_both_convolutions_and_their_activations_are_one_node() -> None:

@@ -108,8 +108,7 @@ class Winograd : public Kernel {
         : filter_(filter),
           blocks_{filter.groups, filter.channels_in / filter.groups / kBlock,
                   filter.channels_out / filter.groups / kBlock},
-          bias_(filter.channels_out) {
-        if (filter.bias) bias_.assign(filter.bias, filter.bias + filter.channels_out);
+          bias_(bias_of(filter)) {
         filter_.bias = nullptr;
     }
 
