@@ -63,7 +63,7 @@ def walked(preloaded: Path, scenario: str, folder: Path, share: int, *kinds: str
     fired = sum(1 for case in cases if case["fired"])
     print(f"{scenario}: {writes}; {len(cases)} cases, {fired} reached, {len(faults(cases))} faults")  # noqa: T201
     print(*faults(cases), sep="\n")  # noqa: T201
-    assert fired > 0.8 * len(cases)
+    assert fired >= (share or 0.8 * len(cases))
     return cases
 
 

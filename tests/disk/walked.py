@@ -2,7 +2,8 @@
 
     LD_PRELOAD=faults.so python -m tests.disk.walked (parts | compile | quick) FOLDER SEED SHARE HOW...
 
-SHARE is how many cases are drawn; 0 means every write. ``full:12`` is that one case. HOW is one or more of
+SHARE is how many cases are drawn, of those that are reached; 0 means every write. ``full:12`` is that one case. HOW is
+one or more of
 
     full, full-once           the disk is full from a write on, or for that write, in every process
     before, after, half       the process that writes first is killed
@@ -46,6 +47,8 @@ LEFT = re.compile(r"\.?(intarsia-)?\d+-[0-9a-f]{8}(\.tmp)?|tmp\w{8}|\.build-.*|\
 """Names of what is there for a while: of ours, and of Python's."""
 PLANNED = frozenset({0, 4})
 """Exit codes of a command on a full disk, or that lost a worker: done all the same, or told."""
+MOST_DRAWN = 3
+"""Cases that are drawn at most, for each that is to be reached."""
 SNAPSHOT, OF_WORKERS = "snapshot", "worker-"
 
 
@@ -270,12 +273,21 @@ def _sizes(snapshot: Snapshot) -> list[tuple[str, int]]:
 
 
 def walk_faults(walk: Walk, drawn: random.Random, share: int, kinds: list[str]) -> None:
-    """Judge each write with each kind of fault."""
+    """Judge each write with each kind of fault, or so many of those that are reached.
+
+    A process that is short of time writes less than the one that was counted: another case is drawn for each that it
+    does not come to.
+    """
     counts = {how: walk.count(how) for how in kinds}
     cases = [Case(how=how, at=at, has_former=drawn.random() < 0.5) for how in kinds for at in range(1, counts[how] + 1)]
     tell(counts)
-    for case in drawn.sample(cases, share or len(cases)):
-        tell(walk.judged(case))
+    reached = 0
+    for case in drawn.sample(cases, min(MOST_DRAWN * share or len(cases), len(cases))):
+        found = walk.judged(case)
+        tell(found)
+        reached += bool(found["fired"])
+        if share and reached == share:
+            return
 
 
 def main() -> None:

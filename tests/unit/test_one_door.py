@@ -43,7 +43,6 @@ ELSEWHERE: Mapping[str, str] = {
     "runtime/aot/program.py::_ran": "the same",
     "backends/ethos_u/check.py::main": "in a folder for a while",
     "runtime/aot/recording.py::recorded_bytes": "no file: it is memory",
-    "backends/mnn/backend.py::_silence": "no file: it is /dev/null",
     "cli/start.py::_fill_descriptors": "no file: it is /dev/null",
     "backends/native/bundled_library.py::_in_memory": "no file: it is memory",
     "cost/worker/worker.py::private_output": "no file: it is a pipe",

@@ -12,7 +12,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -36,6 +35,7 @@ from intarsia.backends.contract import (
     reading,
     thread_count,
 )
+from intarsia.backends.mnn.silence import silence
 from intarsia.backends.package_probe import version_of
 from intarsia.errors import CompileError, ExecutionError, LoadError
 from intarsia.files import scratch
@@ -144,7 +144,7 @@ class MnnBackend(Backend):
             with (folder / "weights").open("wb") as file:
                 for partition in restore(artifact.meta["layout"], artifact.files["rest"], weights):
                     file.write(partition)
-            with _silence():
+            with silence():
                 import MNN
 
                 interpreter = MNN.Interpreter(str(model))
@@ -344,21 +344,3 @@ def _converter(folder: Path, *arguments: str) -> str:
     if done.returncode != 0:
         raise CompileError("mnn", f"the converter ended with status {done.returncode}: {log[-1000:]}")
     return log
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Send what C code prints to nowhere: the product's stdout carries JSON, and MNN greets on it when imported."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = [(stream, os.dup(stream)) for stream in (1, 2)]
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        for stream, _ in kept:
-            os.dup2(nowhere, stream)
-        yield
-    finally:
-        for stream, copy in kept:
-            os.dup2(copy, stream)
-            os.close(copy)
-        os.close(nowhere)
