@@ -323,7 +323,8 @@ class Measurer(AbstractContextManager["Measurer"]):
         """How long an answer is waited for."""
         if question.effort.is_needed or self.time.is_endless:
             return self.timeout_s
-        return max(self._expected_s(question), min(self.timeout_s, self.time.left))
+        left = min(self.time.left, self.time.deadline.left_of(question.effort.given_up))
+        return max(self._expected_s(question), min(self.timeout_s, left))
 
     def _asked(self, question: _Question, timeout_s: float, again_s: Callable[[protocol.Failed], float]) -> Outcome:
         workload = protocol.Workload.of(question.partitions, question.settings)

@@ -63,7 +63,7 @@ class PairedRules:
     control_interval: float = 0.10
     """How far the 95 % interval of that ratio may reach from 1."""
     settled_sets: int = 2
-    """Sets where nothing but the settings of one plan is left to decide, or the time is over."""
+    """Sets where no plan seems faster than the first, nothing but settings is left to decide, or the time is over."""
     fewest_rounds: int = 2
     """Rounds of a set even where the time is over."""
     warm_runs: int = 2

@@ -87,7 +87,8 @@ def measure_defaults(
     if not plans:
         return ()
     watch(Progress(stage="default settings", note=", ".join(plan.label for plan in plans.values())))
-    final = FinalBenchmark(problem, measurer, Builder(measurer, watch, prefix="default"), None, deadline, watch)
+    builder = Builder(measurer, watch, prefix="default")
+    final = FinalBenchmark(problem, measurer, builder, None, deadline, watch, is_brief=True)
     verdict = final.run([decision.chosen, *plans.values()])
     samples = Samples(problem.graph, measurer.folder, problem.settings.seed)
     return tuple(_judged(problem, measurer, samples, decision, verdict, each, plan) for each, plan in plans.items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -90,8 +91,7 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
         measurer.time.last_s = _footprints_s(measurer, singles, deadline)
     collage = _collage(job, measurer, singles, deadline, progress)
     plans = _filled(measurer, _plans(singles))
-    mixed = [mix.candidate for mix in collage.mixes] if collage else []
-    mixes = _filled(measurer, [*mixed, *_divided_inside(singles)])
+    mixes = _filled(measurer, [*_near(job.problem, collage, singles), *_divided_inside(singles)])
     wanted = _wanted(job, measurer, has_plans=bool(plans or mixes))
     stream = stream_of(job, measurer, finalists(plans, mixes), wanted, deadline, progress)
     accuracy_budget = AccuracyBudget(job.problem, measurer, plans, mixes, progress)
@@ -178,6 +178,15 @@ def _collage(
         return result
 
     return recalled(measurer, entry) or computed(measurer, entry, searched, is_kept=lambda _: measurer.may_conclude)
+
+
+def _near(problem: Problem, collage: CollageResult | None, singles: Sequence[Single]) -> list[Candidate]:
+    """The mixes that were not much slower as wholes than the best engine."""
+    if collage is None:
+        return []
+    best_ms = min((single.outcome.cost_ms for single in singles), default=math.inf)
+    most_ms = DECISION.mixes_behind * best_ms if problem.settings.prune else math.inf
+    return [mix.candidate for mix in collage.mixes if mix.measured_ms <= most_ms]
 
 
 def _footprints_s(measurer: Measurer, singles: Sequence[Single], deadline: Deadline) -> float:

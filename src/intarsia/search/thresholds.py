@@ -19,8 +19,10 @@ class Shares:
     """No further engine is measured alone after this share."""
     settings_end: float = 0.45
     """No further settings of an engine are tried after this share."""
-    prefilter_end: float = 0.3
+    prefilter_end: float = 0.25
     """No further engine that compiles slowly is tried after this share."""
+    prefilter_given_up: float = 0.3
+    """The first look at such an engine is over after this share: compiling even a part may take minutes."""
     mixes_end: float = 0.4
     """No further partition is measured after this share; the rest is for the final decision."""
     mixes_least: float = 0.2
@@ -31,8 +33,11 @@ class Shares:
     """No further plan in reduced precision is looked for after this share."""
     footprints_most: float = 0.25
     """Share that is kept for the footprints of engines outside the paired benchmark, where they were asked for."""
-    benchmark_set: float = 0.05
+    benchmark_set: float = 0.04
     """Share that the rounds of one set of the paired benchmark may take."""
+
+
+SHARES = Shares()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -47,11 +52,14 @@ class SingleLimits:
     """Options that are so many times slower than others of their engine are not tried with its other spin policy."""
     wrong_error: float = 2.0
     """Where no engine could be shown to be right, those may ship whose error is within so many times the smallest."""
-    prefilter_effort: Effort = Effort(seconds=0.2, min_runs=3, max_runs=30)
+    settings_behind: float = 1.25
+    """Further settings of an engine so many times slower than the best are not tried: it would take no part in the
+    decision. A comparison, which shows each engine at its best, tries them all."""
+    prefilter_effort: Effort = Effort(seconds=0.2, min_runs=3, max_runs=30, given_up=SHARES.prefilter_given_up)
     """For the heaviest segment on an engine that compiles slowly."""
     prefilter_behind: float = 1.5
     """An engine that compiles slowly and is so many times slower on the heaviest segment is not measured further."""
-    pruning_behind: float = 1.75
+    pruning_behind: float = 1.35
     """An engine so many times slower than the best on the whole model is left out of the search for a mix.
 
     It would have to be the best on some partition in spite of that, and measuring its partitions takes as long as
@@ -112,6 +120,8 @@ class CollageLimits:
     """A way to run a mix is given up after its warm-up if it takes so many times as long as the best plan so far."""
     corrections: int = 3
     """How often the best path is built, measured as a whole and looked for again on corrected costs."""
+    mix_behind: float = 1.1
+    """After a mix that takes so many times as long as the best plan, only those are built that promise to be faster."""
     host_behind: float = 1.5
     """An engine holds partitions of others only if it is no slower than so many times the best single engine."""
     exact_units: int = 10
@@ -132,14 +142,16 @@ class CollageLimits:
 class DecisionLimits:
     """Who takes part in the paired benchmark that decides, and how long that takes."""
 
-    settings_behind: float = 1.10
+    settings_behind: float = 1.05
     """Settings of the best engine take part within this factor of its best."""
+    mixes_behind: float = 1.05
+    """Mixes take part if they were measured within this factor of the best engine."""
     engines_behind: float = 1.25
     """Other engines take part within this factor of the best, each with its best settings: figures move by so much."""
     other_engines: int = 2
     """Other engines that take part, at most."""
-    singles: int = 4
-    """Plans with one engine that take part, at most."""
+    settings: int = 2
+    """Settings of the best engine that take part, at most."""
     mixes: int = 2
     """Mixes that take part, at most."""
     fewest: int = 2
@@ -250,7 +262,6 @@ class InnerLimits:
     """Runs of segments of a region, at most: each is measured on each engine."""
 
 
-SHARES = Shares()
 SINGLE = SingleLimits()
 KERNELS = KernelLimits()
 COLLAGE = CollageLimits()

@@ -391,7 +391,10 @@ def test_what_the_end_cut_off_is_no_failure_of_the_engine(
     cut = hurried(graph, tmp_path, 20.0).cost(block(graph, 0), SETTINGS)
     assert isinstance(cut, Failure)
     assert (cut.stage, cut.repro) == (NO_TIME, None)
-    hung = hurried(graph, tmp_path, 1e6).cost(block(graph, 0), SETTINGS)
+    looked_at = hurried(graph, tmp_path, 1e6).cost(block(graph, 0), SETTINGS, effort=Effort(given_up=1e-5))
+    assert isinstance(looked_at, Failure)
+    assert looked_at.stage == NO_TIME
+    hung = hurried(graph, tmp_path, 1e6).cost(block(graph, 1), SETTINGS)
     assert isinstance(hung, Failure)
     assert hung.stage == "timeout"
 

@@ -71,7 +71,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     fields: list[list[str]] = []
 
     class Final:
-        def __init__(self, *_: object) -> None: ...
+        def __init__(self, *_: object, is_brief: bool) -> None: ...
 
         def run(self, field: Sequence[Candidate]) -> Verdict:
             fields.append([each.name for each in field])
@@ -103,6 +103,14 @@ def test_an_engine_that_computes_in_bf16_by_default_is_timed_beside_the_chosen_p
     assert row.gain.median == 2.0
     assert row.shown is Shown.FASTER
     assert (row.error, row.inputs, row.reason) == (0.005, 8, "")
+
+
+def test_an_error_that_was_found_is_in_the_store(
+    asked: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first,) = found(tmp_path)
+    monkeypatch.delattr(module, "measured")
+    assert found(tmp_path) == (first,)
 
 
 def test_a_comparison_takes_those_too_that_are_less_exact_in_fp32(asked: list[list[str]], tmp_path: Path) -> None:

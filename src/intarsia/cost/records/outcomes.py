@@ -144,7 +144,7 @@ class _ReducedPrecision(_Row):
 
 
 class _Accuracy(_Row):
-    max_error: Annotated[Number, Field(gt=0, allow_inf_nan=False)]
+    max_error: Annotated[Number, Field(ge=0, allow_inf_nan=False)]
     inputs: Annotated[int, Field(ge=1, le=int(MOST))]
     worst: Annotated[dict[str, Error], Field(min_length=1)]
     mean: Annotated[dict[str, Error], Field(min_length=1)]

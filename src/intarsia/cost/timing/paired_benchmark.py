@@ -160,19 +160,24 @@ def _verdict(
         errors={name: opened.error for done in sets for name, opened in done.opened.items()},
         allowed={name: opened.allowed for done in sets for name, opened in done.opened.items()},
         failed=failed,
-        is_void=len(sets) < _sets_wanted(running, effort),
+        is_void=not sets,
     )
-    return found if found.is_void else replace(found, is_void=not found.control_holds)
+    if found.is_void or len(sets) < _sets_wanted(running, effort, found):
+        return replace(found, is_void=True)
+    return replace(found, is_void=not found.control_holds)
 
 
 def _joined(several: Iterable[Sequence[float]]) -> tuple[float, ...]:
     return tuple(chain.from_iterable(several))
 
 
-def _sets_wanted(running: Mapping[str, Contender], effort: BenchmarkEffort) -> int:
-    """Fewer once all that are left differ in settings alone, not in which engine runs which part."""
+def _sets_wanted(running: Mapping[str, Contender], effort: BenchmarkEffort, found: Verdict) -> int:
+    """One if the first beat all others; few while none seems faster, or if those left differ in settings alone."""
+    if len({contender.name for contender in running.values()}) == 1:
+        return 1
     plans = {contender.plan.steps for contender in running.values()}
-    return effort.processes if len(plans) > 1 else min(effort.processes, PAIRED.settled_sets)
+    is_open = len(plans) > 1 and found.leaders
+    return effort.processes if is_open else min(effort.processes, PAIRED.settled_sets)
 
 
 def _with_control(contenders: Sequence[Contender]) -> dict[str, Contender]:

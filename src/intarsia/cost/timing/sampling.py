@@ -24,6 +24,7 @@ class Effort:
         max_runs: Runs after which a window ends.
         hopeless_ms: Give up after the warm-up if one run takes longer.
         until: Share of the compile's time behind which this is not begun any more.
+        given_up: Share of it behind which an answer is not waited for any more, unless it was expected to take longer.
         is_needed: Whether it is done even where there is no time for it, since nothing could ship without.
     """
 
@@ -32,6 +33,7 @@ class Effort:
     max_runs: int = 100
     hopeless_ms: float | None = None
     until: float = 1.0
+    given_up: float = 1.0
     is_needed: bool = False
 
 

@@ -45,6 +45,10 @@ class Deadline:
         """Seconds to the end; negative behind it."""
         return self.seconds - self.spent
 
+    def left_of(self, share: float) -> float:
+        """Seconds until this share of the time is spent; negative behind it."""
+        return self.seconds * share - self.spent
+
     def is_over(self, share: float = 1.0) -> bool:
         """Whether this share of the time is spent."""
         return self.spent >= self.seconds * share

@@ -122,6 +122,8 @@ class CollageSearch:
         self._tried: set[tuple[Target | None, tuple[Partition, ...]]] = set()
         self._transitions: set[int] = set()
         self._is_complete = False
+        self._is_disappointed = False
+        """By the last mix that was built: then the next one has to promise more than the best plan."""
 
     def run(self, deadline: Deadline) -> CollageResult:
         """Search until no region is worth splitting and the best mix is measured throughout, or the time is over.
@@ -198,7 +200,7 @@ class CollageSearch:
         """Build the best plans as wholes, called in turn or inside the session of ``host``, and learn from each."""
         for _ in range(COLLAGE.corrections):
             path = self._paths.best(self._stops, deadline, host)
-            if path is None:
+            if path is None or (self._is_disappointed and path.cost >= self._best_ms):
                 return
             partitions = self._costs.partitions(path.edges)
             if (host, partitions) in self._tried:
@@ -210,6 +212,7 @@ class CollageSearch:
             if found is None or deadline.is_over():
                 return
             self._costs.correct(path.cost, found, len(path.edges) - 1, host)
+            self._is_disappointed = self._problem.settings.prune and found > COLLAGE.mix_behind * self._best_ms
 
     def _measure_plan(
         self, partitions: tuple[Partition, ...], predicted: tuple[float | None, ...], host: Target | None

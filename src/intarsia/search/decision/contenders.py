@@ -24,7 +24,7 @@ def finalists(singles: Sequence[Candidate], mixes: Sequence[Candidate]) -> list[
     alternatives = [each for each in others if tuned_ms(each) <= DECISION.engines_behind * tuned_ms(best)]
     alternatives = alternatives[: DECISION.other_engines]
     own = [s for s in singles if s.label == best.label and tuned_ms(s) <= DECISION.settings_behind * tuned_ms(best)]
-    own = sorted(own, key=tuned_ms)[: DECISION.singles - len(alternatives)]
+    own = sorted(own, key=tuned_ms)[: DECISION.settings]
     return [*sorted([*own, *alternatives], key=tuned_ms), *mixes[: DECISION.mixes]]
 
 

@@ -28,7 +28,7 @@ from intarsia.search.decision.contenders import tuned_ms
 from intarsia.search.decision.decision import NO_BENCHMARK
 from intarsia.search.thresholds import DECISION, SHARES
 
-PAIRED_BENCHMARK = 3
+PAIRED_BENCHMARK = 4
 """Part of every key: raised when a paired benchmark is run or judged in another way."""
 
 
@@ -40,6 +40,7 @@ class FinalBenchmark:
         measurer: Whose store keeps the verdicts, and whose folder holds the saved graph.
         keep: Name of a plan that stays to the end, however slow it is.
         deadline: When it should be over; a benchmark that is close takes longer.
+        is_brief: Whether one set of processes does, as nothing is decided.
     """
 
     problem: Problem
@@ -48,6 +49,7 @@ class FinalBenchmark:
     keep: str | None
     deadline: Deadline
     watch: Watcher
+    is_brief: bool = False
 
     def fitting(self, field: Sequence[Candidate]) -> Sequence[Candidate]:
         """As many of the field as there is time for, the first in any case.
@@ -159,6 +161,8 @@ class FinalBenchmark:
     def _effort(self) -> BenchmarkEffort:
         settings = self.problem.settings
         effort = BenchmarkEffort(seconds=SHARES.benchmark_set * settings.budget_s, max_memory=settings.max_memory)
+        if self.is_brief:
+            return replace(effort, processes=1, repeats=1)
         return effort if settings.budget_s >= DECISION.full_budget_s else replace(effort, processes=2, repeats=0)
 
     def _seconds(self, field: Sequence[Candidate], sets: int) -> float:

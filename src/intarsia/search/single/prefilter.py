@@ -49,9 +49,10 @@ class Prefilter:
         part = self._heaviest(target)
         if not part or best is None:
             return None
-        ours, theirs = self._ms(target, part), self._ms(best, part)
+        ours = self._ms(target, part)
         if isinstance(ours, Failure):
             return ours
+        theirs = self._ms(best, part)
         if isinstance(theirs, Failure) or ours.cost_ms <= SINGLE.prefilter_behind * theirs.cost_ms:
             return None
         slower = f"{ours.cost_ms / theirs.cost_ms:.1f} times as long as {best.kind.name}"

@@ -1,9 +1,9 @@
-"""Every engine alone, each tuned alike: its options that matter, times its spin policies."""
+"""Every engine alone: the options of each that matter, times its spin policies, if it may win at all."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -56,9 +56,9 @@ def tune_singles(
     """Measure each engine on the whole model; an engine that does not take all of it is a failure at ``capability``.
 
     First each with its first settings, so that where time is short all are known a little; then with the others, the
-    fastest first. Those that compile slowly come last, and what the prefilter speaks against is not measured; see
-    `Prefilter`. The first engine that works is measured even if there is no time for it, as something has to ship;
-    unless nobody ``insists``, since there is a plan already.
+    fastest first, unless an engine is far behind. Those that compile slowly come last, and what the prefilter speaks
+    against is not measured; see `Prefilter`. The first engine that works is measured even if there is no time for it,
+    as something has to ship; unless nobody ``insists``, since there is a plan already.
     """
     look = Prefilter(problem=problem, measurer=measurer, deadline=deadline)
     order = sorted(problem.targets, key=look.wants)
@@ -80,12 +80,7 @@ def tune_singles(
         tuning.measure(SINGLE.hopeless * best_ms(), SHARES.single_end, is_needed=is_needed)
         if is_needed and best_ms() < math.inf and not math.isinf(deadline.seconds):
             measurer.time.announce(f"one engine needs {measurer.time.whole_s():.0f} s to compile and check this model")
-    by_speed = [tuning for tuning in sorted(quick, key=lambda each: each.best_ms) if tuning.left]
-    total = sum(len(tuning.left) for tuning in by_speed)
-    for tuning in by_speed:
-        while tuning.left:
-            tell("settings", total - sum(len(each.left) for each in by_speed), total, str(tuning.target))
-            tuning.measure(SINGLE.hopeless * best_ms(), SHARES.settings_end)
+    _tune_further(problem, quick, tell)
     for number, tuning in enumerate(tunings[len(quick) :], start=len(quick)):
         tell("engines", number, count, str(tuning.target))
         measured = (each for each in tunings[:number] if each.target not in against)
@@ -100,6 +95,25 @@ def tune_singles(
         Single(target=tuning.target, outcome=against[tuning.target]) if tuning.target in against else tuning.checked()
         for tuning in tunings
     )
+
+
+def _tune_further(problem: Problem, tunings: Sequence[_Tuning], tell: Callable[[str, int, int, str], None]) -> None:
+    """Measure with the other settings of each engine: of one that is far behind only where engines are compared."""
+    tunes_all = problem.settings.footprints or not problem.settings.prune
+
+    def best_ms() -> float:
+        return min((tuning.best_ms for tuning in tunings), default=math.inf)
+
+    def is_worth_it(tuning: _Tuning) -> bool:
+        is_near = tuning.best_ms <= SINGLE.settings_behind * best_ms() or math.isinf(tuning.best_ms)
+        return bool(tuning.left) and (tunes_all or is_near)
+
+    by_speed = sorted(filter(is_worth_it, tunings), key=lambda each: each.best_ms)
+    total = sum(len(tuning.left) for tuning in by_speed)
+    for tuning in by_speed:
+        while is_worth_it(tuning):
+            tell("settings", total - sum(len(each.left) for each in by_speed), total, str(tuning.target))
+            tuning.measure(SINGLE.hopeless * best_ms(), SHARES.settings_end)
 
 
 def first_settings(problem: Problem, measurer: Measurer) -> tuple[RunSettings, ...]:

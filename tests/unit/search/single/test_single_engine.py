@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from intarsia.cost.records.record import Failure
 from intarsia.cost.reference.stage_check import StageCheck
 from intarsia.cost.worker.progress import unwatched
 from intarsia.partitioning import Capability, Partition
+from intarsia.planning.problem import Problem
 from intarsia.search.single import single_engine as module
 from intarsia.search.single.single_engine import tune_singles, tune_unverified
 from intarsia.target import Target
@@ -45,6 +47,28 @@ def test_an_engine_that_a_device_plan_keeps_away_is_no_single() -> None:
     (single,) = tune_singles(problem, fake.as_measurer(), unwatched)
     assert (single.candidates, fake.measured) == ((), 0)
     assert "the device plan puts it elsewhere" in str(single.outcome)
+
+
+def settings_tried(problem: Problem, fake: FakeMeasurer) -> Counter[str]:
+    tune_singles(problem, fake.as_measurer(), unwatched)
+    return Counter(engine for engine, _ in fake.asked)
+
+
+def test_an_engine_far_behind_keeps_its_first_settings_unless_engines_are_compared() -> None:
+    near, far = Target("ncnn -winograd=true"), Target("onnxruntime -optimization-level=all")
+    problem = chain_problem(1, [near, far])
+    costs = {near: (1.0,), far: (1.5,)}
+    assert settings_tried(problem, FakeMeasurer(costs)) == {"ncnn": 2, "onnxruntime": 1}
+    assert settings_tried(problem, FakeMeasurer({near: (1.0,), far: (1.1,)})) == {"ncnn": 2, "onnxruntime": 2}
+    for settings in (replace(problem.settings, footprints=True), replace(problem.settings, prune=False)):
+        other = replace(problem, settings=settings)
+        assert settings_tried(other, FakeMeasurer(costs)) == {"ncnn": 2, "onnxruntime": 2}
+
+
+def test_an_engine_whose_first_settings_fail_gets_its_others() -> None:
+    near, far = Target("ncnn -winograd=true"), Target("onnxruntime -optimization-level=all")
+    fake = FakeMeasurer({near: (1.0,), far: (1.5,)}, failing={far: "load"})
+    assert settings_tried(chain_problem(1, [near, far]), fake) == {"ncnn": 2, "onnxruntime": 2}
 
 
 NCNN, MNN, OPENVINO = (Target(name) for name in ("ncnn -winograd=true", "winograd", "openvino"))
