@@ -263,6 +263,8 @@ class Measurer(AbstractContextManager["Measurer"]):
             question = replace(question, settings=replace(question.settings, instances=1))
         question = replace(question, partitions=self.filled(question.partitions, question.settings))
         key = measurement_key(self.graph, question.partitions, question.timed, question.settings, question.place)
+        if question.effort.look > 1:
+            key = Key(facts={**key.facts, "look": question.effort.look})
         entry: Entry[Outcome] = Entry(kind="partition", key=key)
         known = self._known.get(key.digest) or recalled(self, entry)
         if known is None and self._is_stopped:

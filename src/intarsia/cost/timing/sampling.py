@@ -26,6 +26,7 @@ class Effort:
         until: Share of the compile's time behind which this is not begun any more.
         given_up: Share of it behind which an answer is not waited for any more, unless it was expected to take longer.
         is_needed: Whether it is done even where there is no time for it, since nothing could ship without.
+        look: Each look at the same plan is a measurement of its own: the machine may have been slow at the first.
     """
 
     seconds: float = 0.3
@@ -35,6 +36,7 @@ class Effort:
     until: float = 1.0
     given_up: float = 1.0
     is_needed: bool = False
+    look: int = 1
 
 
 Samples = tuple[tuple[float, ...], bool]

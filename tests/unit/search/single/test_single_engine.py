@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from intarsia.backends.contract.failures import Cause
-from intarsia.cost.records.record import Failure
+from intarsia.config import RunSettings
+from intarsia.cost.records.record import Failure, Outcome
 from intarsia.cost.reference.stage_check import StageCheck
 from intarsia.cost.worker.progress import unwatched
 from intarsia.partitioning import Capability, Partition
@@ -16,7 +18,7 @@ from intarsia.planning.problem import Problem
 from intarsia.search.single import single_engine as module
 from intarsia.search.single.single_engine import tune_singles, tune_unverified
 from intarsia.target import Target
-from tests.unit.search.fakes import FakeMeasurer, chain_problem
+from tests.unit.search.fakes import FakeMeasurer, chain_problem, measured
 
 REFERENCE = Target("reference")
 PLACES = {"n0": "a", "n1": "b", "n2": "b", "n3": "a"}
@@ -57,12 +59,29 @@ def settings_tried(problem: Problem, fake: FakeMeasurer) -> Counter[str]:
 def test_an_engine_far_behind_keeps_its_first_settings_unless_engines_are_compared() -> None:
     near, far = Target("ncnn -winograd=true"), Target("onnxruntime -optimization-level=all")
     problem = chain_problem(1, [near, far])
-    costs = {near: (1.0,), far: (1.5,)}
+    costs = {near: (1.0,), far: (2.0,)}
     assert settings_tried(problem, FakeMeasurer(costs)) == {"ncnn": 2, "onnxruntime": 1}
     assert settings_tried(problem, FakeMeasurer({near: (1.0,), far: (1.1,)})) == {"ncnn": 2, "onnxruntime": 2}
     for settings in (replace(problem.settings, footprints=True), replace(problem.settings, prune=False)):
         other = replace(problem, settings=settings)
         assert settings_tried(other, FakeMeasurer(costs)) == {"ncnn": 2, "onnxruntime": 2}
+
+
+def test_an_engine_in_reach_without_other_settings_is_looked_at_again() -> None:
+    near, slow_once, far = NCNN, OPENVINO, Target("mnn -memory=high")
+    looks: list[tuple[str, int]] = []
+
+    class Noisy(FakeMeasurer):
+        def cost(self, partition: Partition, settings: RunSettings, after: Any = None, effort: Any = None) -> Outcome:
+            looks.append((partition.target.kind.name, effort.look))
+            outcome = super().cost(partition, settings, after, effort)
+            is_late = partition.target == slow_once and effort.look == 2
+            return measured(0.9) if is_late else outcome
+
+    fake = Noisy({near: (1.0,), slow_once: (1.4,), far: (2.0,)})
+    _, openvino, _ = tune_singles(chain_problem(1, [near, slow_once, far]), fake.as_measurer(), unwatched)
+    assert looks == [("ncnn", 1), ("openvino", 1), ("mnn", 1), ("openvino", 2), ("ncnn", 1)]
+    assert (openvino.outcome.cost_ms, openvino.candidates[0].total_ms) == (0.9, 0.9)
 
 
 def test_an_engine_whose_first_settings_fail_gets_its_others() -> None:
