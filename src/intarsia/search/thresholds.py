@@ -53,8 +53,8 @@ class SingleLimits:
     wrong_error: float = 2.0
     """Where no engine could be shown to be right, those may ship whose error is within so many times the smallest."""
     looked_at_again: float = 1.5
-    """An engine of which no other settings are tried is measured once more, some seconds later, if it is at most so many
-    times slower than the best: on a busy machine one figure may be half as much again."""
+    """An engine of which no other settings are tried is timed again, some seconds later, if it is at most so many times
+    slower than the best: on a busy machine one figure may be half as much again."""
     settings_behind: float = 1.25
     """Further settings of an engine so many times slower than the best are not tried: it would take no part in the
     decision. A comparison, which shows each engine at its best, tries them all."""
