@@ -123,7 +123,7 @@ class CollageSearch:
         self._transitions: set[int] = set()
         self._is_complete = False
         self._is_disappointed = False
-        """By the last mix that was built: then the next one has to promise more than the best plan."""
+        """Whether the last mix that was built was far slower than the best plan: the next must promise to be faster."""
 
     def run(self, deadline: Deadline) -> CollageResult:
         """Search until no region is worth splitting and the best mix is measured throughout, or the time is over.

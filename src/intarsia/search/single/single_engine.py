@@ -66,19 +66,17 @@ def tune_singles(
     count = len(tunings)
     against: dict[Target, Failure] = {}
 
-    def best_ms() -> float:
-        return min((tuning.best_ms for tuning in tunings), default=math.inf)
-
     def tell(stage: str, done: int, total: int, note: str = "") -> None:
-        known_ms = best_ms() if best_ms() < math.inf else None
+        best_ms = _best_ms(tunings)
+        known_ms = best_ms if best_ms < math.inf else None
         watch(Progress(stage=stage, done=done, total=total, best_ms=known_ms, note=note))
 
     quick = [tuning for tuning in tunings if not look.wants(tuning.target)]
     for number, tuning in enumerate(quick):
         tell("engines", number, count, str(tuning.target))
-        is_needed = insists and best_ms() == math.inf
-        tuning.measure(SINGLE.hopeless * best_ms(), SHARES.single_end, is_needed=is_needed)
-        if is_needed and best_ms() < math.inf and not math.isinf(deadline.seconds):
+        is_needed = insists and _best_ms(tunings) == math.inf
+        tuning.measure(SINGLE.hopeless * _best_ms(tunings), SHARES.single_end, is_needed=is_needed)
+        if is_needed and _best_ms(tunings) < math.inf and not math.isinf(deadline.seconds):
             measurer.time.announce(f"one engine needs {measurer.time.whole_s():.0f} s to compile and check this model")
     _tune_further(problem, quick, tell)
     for number, tuning in enumerate(tunings[len(quick) :], start=len(quick)):
@@ -89,7 +87,11 @@ def tune_singles(
             against[tuning.target] = found
             continue
         while tuning.left:
-            tuning.measure(SINGLE.hopeless * best_ms(), SHARES.single_end, is_needed=insists and best_ms() == math.inf)
+            tuning.measure(
+                SINGLE.hopeless * _best_ms(tunings),
+                SHARES.single_end,
+                is_needed=insists and _best_ms(tunings) == math.inf,
+            )
     tell("engines", count, count)
     return tuple(
         Single(target=tuning.target, outcome=against[tuning.target]) if tuning.target in against else tuning.checked()
@@ -104,15 +106,12 @@ def _tune_further(problem: Problem, tunings: Sequence[_Tuning], tell: Callable[[
     """
     tunes_all = problem.settings.footprints or not problem.settings.prune
 
-    def best_ms() -> float:
-        return min((tuning.best_ms for tuning in tunings), default=math.inf)
-
     def is_worth_it(tuning: _Tuning) -> bool:
-        is_near = tuning.best_ms <= SINGLE.settings_behind * best_ms() or math.isinf(tuning.best_ms)
+        is_near = tuning.best_ms <= SINGLE.settings_behind * _best_ms(tunings) or math.isinf(tuning.best_ms)
         return bool(tuning.left) and (tunes_all or is_near)
 
     def is_in_reach(tuning: _Tuning) -> bool:
-        return best_ms() < tuning.best_ms <= SINGLE.looked_at_again * best_ms()
+        return _best_ms(tunings) < tuning.best_ms <= SINGLE.looked_at_again * _best_ms(tunings)
 
     for tuning in tunings:
         if is_in_reach(tuning) and not is_worth_it(tuning):
@@ -123,7 +122,12 @@ def _tune_further(problem: Problem, tunings: Sequence[_Tuning], tell: Callable[[
     for tuning in by_speed:
         while is_worth_it(tuning):
             tell("settings", total - sum(len(each.left) for each in by_speed), total, str(tuning.target))
-            tuning.measure(SINGLE.hopeless * best_ms(), SHARES.settings_end)
+            tuning.measure(SINGLE.hopeless * _best_ms(tunings), SHARES.settings_end)
+
+
+def _best_ms(tunings: Iterable[_Tuning]) -> float:
+    """What the fastest of the engines takes so far; infinite if none worked."""
+    return min((tuning.best_ms for tuning in tunings), default=math.inf)
 
 
 def first_settings(problem: Problem, measurer: Measurer) -> tuple[RunSettings, ...]:
@@ -212,13 +216,12 @@ class _Tuning:
         if outcome.cost_ms > SINGLE.options_behind * self.best_ms:
             self._behind.add(variant)
         self.left = [(target, spin) for target, spin in self.left if target not in self._behind]
-        weights = [total_work(self._problem.graph, partition.nodes) for partition in partitions]
         plan = Candidate(
             name=f"{variant}, spin {settings.spin.value}",
             label=str(self.target),
             partitions=partitions,
             settings=settings,
-            predicted_ms=shared_out(outcome.cost_ms, weights),
+            predicted_ms=self._by_partition(outcome, partitions),
         )
         self._found.append((outcome, plan))
 
@@ -227,8 +230,11 @@ class _Tuning:
         ((outcome, plan),) = self._found
         again = _cost(self._measurer, plan.partitions, plan.settings, replace(SINGLE.effort, until=until, look=2))
         if again.cost_ms < outcome.cost_ms:
-            weights = [total_work(self._problem.graph, partition.nodes) for partition in plan.partitions]
-            self._found = [(again, replace(plan, predicted_ms=shared_out(again.cost_ms, weights)))]
+            self._found = [(again, replace(plan, predicted_ms=self._by_partition(again, plan.partitions)))]
+
+    def _by_partition(self, outcome: Outcome, partitions: Sequence[Partition]) -> tuple[float, ...]:
+        """Milliseconds of each partition: its share of the whole, by its work."""
+        return shared_out(outcome.cost_ms, [total_work(self._problem.graph, each.nodes) for each in partitions])
 
     def single(self) -> Single:
         """What is known of the engine."""
