@@ -33,7 +33,7 @@ def choose(
         if not standing:
             raise BackendError(best.name, why)
         return standing[0], f"{standing[0].name}: {best.name} failed ({why})"
-    faster = [plan for plan in standing if verdict.compared(plan.name, best.name) is Shown.FASTER]
+    faster = [plan for plan in standing if verdict.compared(plan.name, best.name, far_counts=True) is Shown.FASTER]
     if not faster:
         return best, f"{best.name} alone: {_why_not(best, standing, predicted, alone_ms, verdict)}"
     plan = min(faster, key=lambda each: verdict.expected_ms(each.name))

@@ -10,7 +10,7 @@ from intarsia.config.deployment import Deployment
 from intarsia.deploy.artifact import DeployedArtifact
 from intarsia.deploy.machines import machines_of
 from intarsia.deploy.model import DeployedModel
-from intarsia.deploy.stages import AT_ONE_TIME
+from intarsia.remote.model import AT_ONE_TIME
 from intarsia.runtime import random_feeds
 from intarsia.runtime.artifact.trust import Trust
 from intarsia.serving.loaded import WARM_UP_SEED, Loaded

@@ -91,12 +91,13 @@ def _plans(outcome: Outcome) -> list[dict[str, Any]]:
     rows = []
     for name in sorted(names, key=verdict.expected_ms):
         gain = verdict.speedup(name, verdict.first)
+        shown = None if name == verdict.first else verdict.compared(name, verdict.first, far_counts=True).value
         rows.append(
             {
                 "name": name,
                 "ms": verdict.expected_ms(name),
                 "speed": asdict(gain),
-                "shown": None if name == verdict.first else verdict.compared(name, verdict.first).value,
+                "shown": shown,
             }
         )
     return rows

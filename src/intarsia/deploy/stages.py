@@ -6,18 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from intarsia.backends.contract import Signature
+from intarsia.remote.model import AT_ONE_TIME
 from intarsia.runtime import CompiledModel
 from intarsia.runtime.executors.feeds import check_feeds
 from intarsia.runtime.executors.stream import Stream, checked_request, requests_of
 
 Values = Mapping[str, np.ndarray]
-AT_ONE_TIME: Final = 2
-"""Requests that one stage has in hand: while one is computed, another one is sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

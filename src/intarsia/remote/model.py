@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 import numpy as np
 
 from intarsia.remote.link import GoneError
 from intarsia.remote.reach import Reached
+from intarsia.remote.under_way import UnderWay
 from intarsia.runtime import Artifact, CompiledModel
 from intarsia.runtime.artifact.trust import OWN
 from intarsia.runtime.executors.executor import Executor
-from intarsia.runtime.executors.stream import Stream
+from intarsia.runtime.executors.stream import Stream, checked_request, failed, requests_of
 from intarsia.runtime.plan import Plan
 
 Load = Callable[[], str]
+AT_ONE_TIME: Final = 2
+"""Requests that one loaded model has in hand: while one is computed, another one is sent."""
 
 
 class RemoteModel(CompiledModel):
@@ -37,7 +43,10 @@ class RemoteModel(CompiledModel):
         return self._worker
 
     def stream(self, feeds: Iterable[Mapping[str, np.ndarray]]) -> Stream:
-        """Run once for each of a stream of requests, one after the other, and yield the results in their order."""
+        """Run once for each of a stream of requests, and yield the results in their order.
+
+        While the worker computes one, the next one is sent.
+        """
         return self.load().stream(feeds)
 
     def close(self) -> None:
@@ -59,7 +68,10 @@ class RemoteModel(CompiledModel):
 
 
 class RemoteExecutor(Executor):
-    """Runs a plan by a worker; it has no buffers and no engines itself."""
+    """Runs a plan by a worker; it has no buffers and no engines itself.
+
+    Several threads may have a call under way: the worker computes one after the other.
+    """
 
     def __init__(
         self,
@@ -74,21 +86,45 @@ class RemoteExecutor(Executor):
         self._load = load
         self._check = check
         self._loaded = [load()]
-        self._turns.owns(partial(_free, worker, self._loaded))
+        self._loading = threading.Lock()
+        self._under_way = UnderWay(partial(_free, worker, self._loaded))
+        self._turns.owns(self._under_way.end)
 
     def run(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """As `Executor.run`; the worker is a `RemoteError` where it fails."""
-        arrays = self._check(feeds)
-        return self._turns.run(partial(self._there, arrays, is_timed=False))[0]
+        return self._checked_run(self._check(feeds))
+
+    def stream(self, feeds: Iterable[Mapping[str, np.ndarray]]) -> Stream:
+        """Run once for each request; one is sent while another one is computed."""
+        requests = requests_of(feeds)
+        pool = ThreadPoolExecutor(AT_ONE_TIME, f"calls of {self._worker}")
+
+        def submit(request: Mapping[str, np.ndarray]) -> Future[dict[str, np.ndarray]]:
+            try:
+                checked = self._check(checked_request(request))
+                arrays = {name: array.copy() for name, array in checked.items()}
+            except Exception as error:
+                return failed(error)
+            return pool.submit(self._checked_run, arrays)
+
+        return Stream(submit, requests, AT_ONE_TIME, pool.shutdown)
+
+    def _checked_run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        self._turns.run(self._under_way.begin)
+        with self._under_way.until_done():
+            return self._there(arrays, is_timed=False)[0]
 
     def _timed_run(self, arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[int]]:
         return self._there(arrays, is_timed=True)
 
     def _there(self, arrays: Mapping[str, np.ndarray], *, is_timed: bool) -> tuple[dict[str, np.ndarray], list[int]]:
+        known = self._loaded[0]
         try:
-            return self._worker.run(self._loaded[0], arrays, is_timed=is_timed)
+            return self._worker.run(known, arrays, is_timed=is_timed)
         except GoneError:
-            self._loaded[0] = self._load()
+            with self._loading:
+                if self._loaded[0] == known:
+                    self._loaded[0] = self._load()
             return self._worker.run(self._loaded[0], arrays, is_timed=is_timed)
 
 

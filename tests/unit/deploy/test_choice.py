@@ -67,6 +67,14 @@ def test_a_void_benchmark_shows_nothing() -> None:
     assert "the benchmark is void" in why
 
 
+def test_a_large_gain_ships_though_the_control_is_a_little_out() -> None:
+    found = verdict({"a": 40.0, "divided": 30.0}, control=1.04)
+    assert found.is_void
+    assert choose(A, [DIVIDED], [SPLIT], 40.0, found)[0] is DIVIDED
+    small = verdict({"a": 40.0, "divided": 37.0}, control=1.04)
+    assert choose(A, [DIVIDED], [SPLIT], 40.0, small)[0] is A
+
+
 def test_a_slow_link_is_the_reason() -> None:
     chosen, why = choose(A, [B], [SPLIT], 40.0, verdict({"a": 40.0, "b": 60.0}))
     assert chosen is A
