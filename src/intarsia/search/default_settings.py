@@ -6,7 +6,7 @@ whoever knows such an engine as it comes has to see both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from intarsia.search.decision.decision import Decision
 from intarsia.search.decision.final_benchmark import FinalBenchmark
 from intarsia.search.precision.validation_set import Accuracy, Samples, measured
 from intarsia.search.single.single_engine import Single
-from intarsia.search.thresholds import PRECISION
+from intarsia.search.thresholds import DECISION, PRECISION
 from intarsia.target import Target
 from intarsia.target.reduced_precision import reduced_type
 
@@ -63,6 +63,23 @@ class AtDefaults:
     reason: str = ""
 
 
+def defaults_beside(
+    problem: Problem, singles: Sequence[Single], reduced: Sequence[Candidate] = ()
+) -> tuple[Candidate, ...]:
+    """The engines at their default settings that can be benchmarked beside the plans of the decision.
+
+    Those that compute in less than fp32 and are none of the plans in ``reduced`` precision; none where time or memory
+    is short, or where plans differ in the instances that are at work.
+    """
+    settings = problem.settings
+    is_short = settings.budget_s < DECISION.full_budget_s or settings.max_memory is not None
+    if is_short or settings.is_for_throughput or settings.partition != "collage":
+        return ()
+    known = [part.target for plan in reduced for part in plan.partitions]
+    several = (target for _, target in _due(problem, singles, known) if reduced_type(target) is not None)
+    return tuple(_candidate(problem, target, problem.run()) for target in several)
+
+
 def measure_defaults(
     problem: Problem,
     measurer: Measurer,
@@ -75,10 +92,11 @@ def measure_defaults(
 
     An engine whose defaults answered rightly was one of the contenders, and is left out, as is one in whose reduced
     precision the chosen plan computes. Unless engines are compared, only those count that compute in less than fp32.
+    Those that were benchmarked beside the plans of the decision are not benchmarked again.
     """
     if decision.is_interrupted or problem.settings.partition != "collage":
         return ()
-    due = _due(problem, singles, decision)
+    due = _due(problem, singles, [part.target for part in decision.chosen.partitions])
     plans = {
         str(engine): _candidate(problem, target, decision.chosen.settings)
         for engine, target in due
@@ -87,17 +105,19 @@ def measure_defaults(
     if not plans:
         return ()
     watch(Progress(stage="default settings", note=", ".join(plan.label for plan in plans.values())))
-    builder = Builder(measurer, watch, prefix="default")
-    final = FinalBenchmark(problem, measurer, builder, None, deadline, watch, is_brief=True)
-    verdict = final.run([decision.chosen, *plans.values()])
+    verdict = decision.verdict
+    wanted = {decision.chosen.name, *(plan.name for plan in plans.values())}
+    if decision.chosen.name not in verdict.benchmarked or not wanted <= verdict.benchmarked | verdict.failed.keys():
+        builder = Builder(measurer, watch, prefix="default")
+        final = FinalBenchmark(problem, measurer, builder, None, deadline, watch, is_brief=True)
+        verdict = final.run([decision.chosen, *plans.values()])
     samples = Samples(problem.graph, measurer.folder, problem.settings.seed)
     return tuple(_judged(problem, measurer, samples, decision, verdict, each, plan) for each, plan in plans.items())
 
 
-def _due(problem: Problem, singles: Sequence[Single], decision: Decision) -> Iterator[tuple[Target, Target]]:
-    """Each engine's target, with the target that it is by default, where that is none of the contenders."""
+def _due(problem: Problem, singles: Sequence[Single], known: Collection[Target]) -> Iterator[tuple[Target, Target]]:
+    """Each engine's target, with what it is by default, where that is none of the contenders, and not ``known``."""
     isa = frozenset(this_machine().isa)
-    known = {part.target for part in decision.chosen.partitions}
     for single in singles:
         if problem.refused(single.target):
             continue
@@ -137,7 +157,8 @@ def _judged(
     if plan.name not in verdict.benchmarked:
         return row
     chosen = decision.chosen.name
-    row = replace(row, gain=verdict.speedup(plan.name, chosen), shown=verdict.compared(plan.name, chosen), reason="")
+    shown = verdict.compared(plan.name, chosen, far_counts=True)
+    row = replace(row, gain=verdict.speedup(plan.name, chosen), shown=shown, reason="")
     accuracy = _accuracy(problem, measurer, samples, decision, plan)
     if accuracy is None:
         return replace(row, reason="there was no time to find its error")

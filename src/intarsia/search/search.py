@@ -24,6 +24,7 @@ from intarsia.search.decision.contenders import finalists
 from intarsia.search.decision.decide import decide
 from intarsia.search.decision.decision import Decision
 from intarsia.search.decision.uncompared import decide_early
+from intarsia.search.default_settings import defaults_beside
 from intarsia.search.kernels.kernel_choice import with_chosen_kernels
 from intarsia.search.precision.accuracy_budget import AccuracyBudget
 from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION
@@ -85,19 +86,22 @@ def search(job: Compilation, measurer: Measurer, deadline: Deadline, progress: W
 def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
     if job.problem.settings.is_for_throughput:
         return _searched_under_load(job, measurer, deadline, progress)
+    start_s = deadline.spent
     singles = tune_singles(job.problem, measurer, progress, deadline)
     singles = with_chosen_kernels(job.problem, measurer, singles, progress)
     if job.problem.settings.footprints:
         measurer.time.last_s = _footprints_s(measurer, singles, deadline)
-    collage = _collage(job, measurer, singles, deadline, progress)
+    collage = _collage(job, measurer, singles, deadline, progress, deadline.spent - start_s)
     plans = _filled(measurer, _plans(singles))
     mixes = _filled(measurer, [*_near(job.problem, collage, singles), *_divided_inside(singles)])
     wanted = _wanted(job, measurer, has_plans=bool(plans or mixes))
     stream = stream_of(job, measurer, finalists(plans, mixes), wanted, deadline, progress)
     accuracy_budget = AccuracyBudget(job.problem, measurer, plans, mixes, progress)
     reduced = accuracy_budget.plans() if stream.candidate is None else NO_REDUCED_PRECISION
+    also_shown = defaults_beside(job.problem, singles, reduced.candidates)
+    judge = accuracy_budget.judge
     decision = decide(
-        job.problem, measurer, plans, mixes, stream.candidate, deadline, progress, reduced, accuracy_budget.judge
+        job.problem, measurer, plans, mixes, stream.candidate, deadline, progress, reduced, judge, also_shown
     )
     reasons = (decision.reason, stream.reason, reduced.reason)
     (chosen,) = _filled(measurer, [decision.chosen])
@@ -107,6 +111,7 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
 
 def _searched_under_load(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
     loads = Loads(job, measurer, progress)
+    start_s = deadline.spent
 
     def tuned(problem: Problem, insists: bool) -> tuple[Single, ...]:
         singles = tune_singles(problem, measurer, progress, deadline, insists=insists)
@@ -116,7 +121,7 @@ def _searched_under_load(job: Compilation, measurer: Measurer, deadline: Deadlin
     if job.problem.settings.footprints:
         measurer.time.last_s = _footprints_s(measurer, engines.singles, deadline)
     narrow = engines.narrowed(job)
-    found = _collage(narrow, measurer, engines.tuned, deadline, progress)
+    found = _collage(narrow, measurer, engines.tuned, deadline, progress, deadline.spent - start_s)
     exact = [mix.candidate for mix in found.mixes] if found else []
     accuracy_budget = AccuracyBudget(narrow.problem, measurer, _plans(engines.tuned), exact, progress)
     plans, collage = _plans(engines.singles), loads.mixes(found)
@@ -158,8 +163,14 @@ def _unverified(
 
 
 def _collage(
-    job: Compilation, measurer: Measurer, singles: Sequence[Single], deadline: Deadline, progress: Watcher
+    job: Compilation,
+    measurer: Measurer,
+    singles: Sequence[Single],
+    deadline: Deadline,
+    progress: Watcher,
+    engines_s: float,
 ) -> CollageResult | None:
+    """The search for mixes, unless the store knows what it came to; measuring the engines took ``engines_s``."""
     if job.problem.settings.partition != "collage" or len(job.problem.targets) < 2 or len(job.problem.segments) < 2:
         return None
     out = left_out(job.problem, singles)
@@ -173,7 +184,7 @@ def _collage(
     def searched() -> CollageResult:
         measurer.time.kept_s = _benchmark_s(measurer, singles)
         mixes = CollageSearch(job.problem, measurer, tuned, wholes, progress)
-        result = mixes.run(deadline.part(_search_s(measurer, deadline)))
+        result = mixes.run(deadline.part(_search_s(job.problem, measurer, deadline, engines_s)))
         measurer.time.kept_s = 0.0
         return result
 
@@ -205,11 +216,19 @@ def _benchmark_s(measurer: Measurer, singles: Sequence[Single]) -> float:
     return DECISION.kept_sets * measurer.time.set_s([{engine}] * several, [ms] * several)
 
 
-def _search_s(measurer: Measurer, deadline: Deadline) -> float:
-    """Seconds for the search of mixes: its share, but no more than is left beside the decision."""
+def _search_s(problem: Problem, measurer: Measurer, deadline: Deadline, engines_s: float) -> float:
+    """Seconds for the search of mixes: its share, but no more than is left beside the decision.
+
+    It takes no longer than the engines alone took, as a user waits: where a mix wins, the first ones that are built do.
+    Where an error is allowed, it is short, as fewer bits gain more than mixes do.
+    """
     own = max(SHARES.mixes_end * deadline.seconds - deadline.spent, SHARES.mixes_least * deadline.seconds)
     if measurer.time.is_endless:
         return own
+    if problem.settings.prune:
+        by_engines_s = SHARES.mixes_of_engines * engines_s if problem.settings.max_error is None else 0.0
+        minutes = max(1.0, problem.settings.budget_s / 60)
+        own = min(own, minutes * max(by_engines_s, SHARES.mixes_fewest_s))
     return min(own, SHARES.mixes_latest * deadline.seconds - deadline.spent, measurer.time.left)
 
 

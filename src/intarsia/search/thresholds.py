@@ -29,8 +29,14 @@ class Shares:
     """Share for partitions even if measuring the engines alone took long, as it does for large models."""
     mixes_latest: float = 0.65
     """No partition is measured after this share in any case: a mix that cannot be compared is of no use."""
+    mixes_of_engines: float = 1.0
+    """Partitions are measured for so many times what measuring the engines took, for each minute of the budget."""
+    mixes_fewest_s: float = 3.0
+    """Seconds for partitions where engines took less, were known, or an error is allowed, for each minute of it."""
     precision_end: float = 0.7
     """No further plan in reduced precision is looked for after this share."""
+    layers_end: float = 0.5
+    """No further layers in reduced precision are looked for after this share: what cannot be compared does not ship."""
     footprints_most: float = 0.25
     """Share that is kept for the footprints of engines outside the paired benchmark, where they were asked for."""
     benchmark_set: float = 0.04
@@ -55,14 +61,14 @@ class SingleLimits:
     looked_at_again: float = 1.5
     """An engine of which no other settings are tried is timed again, some seconds later, if it is at most so many times
     slower than the best: on a busy machine one figure may be half as much again."""
-    settings_behind: float = 1.25
+    settings_behind: float = 1.15
     """Further settings of an engine so many times slower than the best are not tried: it would take no part in the
     decision. A comparison, which shows each engine at its best, tries them all."""
     prefilter_effort: Effort = Effort(seconds=0.2, min_runs=3, max_runs=30, given_up=SHARES.prefilter_given_up)
     """For the heaviest segment on an engine that compiles slowly."""
     prefilter_behind: float = 1.5
     """An engine that compiles slowly and is so many times slower on the heaviest segment is not measured further."""
-    pruning_behind: float = 1.35
+    pruning_behind: float = 1.2
     """An engine so many times slower than the best on the whole model is left out of the search for a mix.
 
     It would have to be the best on some partition in spite of that, and measuring its partitions takes as long as
@@ -95,7 +101,7 @@ class CollageLimits:
 
     region_effort: Effort = Effort(seconds=0.1, min_runs=5, max_runs=60)
     """For a region by itself."""
-    partition_effort: Effort = Effort(seconds=0.3, min_runs=7, max_runs=80)
+    partition_effort: Effort = Effort(seconds=0.2, min_runs=7, max_runs=40)
     """For a partition of the best path."""
     plan_effort: Effort = Effort(seconds=0.6, min_runs=9, max_runs=60)
     """For a mix as a whole, in one of the ways to run it."""
@@ -117,14 +123,17 @@ class CollageLimits:
     """Share of the remaining time for what can be found from profiles, before regions are measured."""
     loose_paths: float = 1.25
     """Paths are looked for up to so many times what may be worth building: their least costs decide that."""
-    worth_building: float = 1.03
-    """A mix is built and measured as a whole if its prediction is at most so many times the best single engine."""
+    worth_building: float = 0.99
+    """A mix is built and measured as a whole if its prediction is at most so many times the best single engine: one
+    that promises less gain could not be shown to be faster."""
     way_behind: float = 1.15
     """A way to run a mix is given up after its warm-up if it takes so many times as long as the best plan so far."""
     corrections: int = 3
     """How often the best path is built, measured as a whole and looked for again on corrected costs."""
-    mix_behind: float = 1.1
+    mix_behind: float = 1.03
     """After a mix that takes so many times as long as the best plan, only those are built that promise to be faster."""
+    after_loss: float = 0.03
+    """Share of the budget for which the search goes on after such a mix: its costs promise too much."""
     host_behind: float = 1.5
     """An engine holds partitions of others only if it is no slower than so many times the best single engine."""
     exact_units: int = 10
@@ -149,7 +158,7 @@ class DecisionLimits:
     """Settings of the best engine take part within this factor of its best."""
     mixes_behind: float = 1.05
     """Mixes take part if they were measured within this factor of the best engine."""
-    engines_behind: float = 1.25
+    engines_behind: float = 1.15
     """Other engines take part within this factor of the best, each with its best settings: figures move by so much."""
     other_engines: int = 2
     """Other engines that take part, at most."""

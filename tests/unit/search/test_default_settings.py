@@ -14,6 +14,7 @@ import pytest
 from intarsia.config import RunSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.store import Store
+from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.timetable import Timetable
 from intarsia.cost.timing.verdict import CONTROL_NAME, Shown, Verdict
 from intarsia.cost.worker.deadline import NO_END
@@ -21,7 +22,7 @@ from intarsia.cost.worker.progress import unwatched
 from intarsia.planning.problem import Candidate
 from intarsia.search import default_settings as module
 from intarsia.search.decision.decision import NO_BENCHMARK, Decision
-from intarsia.search.default_settings import AtDefaults, measure_defaults
+from intarsia.search.default_settings import AtDefaults, defaults_beside, measure_defaults
 from intarsia.search.precision.validation_set import Accuracy
 from intarsia.search.single.single_engine import Single
 from intarsia.target import Target
@@ -48,7 +49,8 @@ CHOSEN = plan(ORT)
 
 
 def decision(**changes: Any) -> Decision:
-    return cast("Decision", SimpleNamespace(chosen=CHOSEN, best_single=CHOSEN, is_interrupted=False, **changes))
+    known = {"chosen": CHOSEN, "best_single": CHOSEN, "is_interrupted": False, "verdict": NO_BENCHMARK}
+    return cast("Decision", SimpleNamespace(**known | changes))
 
 
 def verdict(names: Sequence[str], **changes: Any) -> Verdict:
@@ -86,11 +88,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return fields
 
 
-def found(tmp_path: Path, singles: Sequence[Single] = SINGLES, **settings: Any) -> tuple[AtDefaults, ...]:
+def found(
+    tmp_path: Path, singles: Sequence[Single] = SINGLES, decided: Verdict = NO_BENCHMARK, **settings: Any
+) -> tuple[AtDefaults, ...]:
     problem = replace(PROBLEM, settings=replace(PROBLEM.settings, **settings))
     measurer = SimpleNamespace(store=Store(tmp_path / "s.sqlite"), measured=0, cached=0, provenance={})
     measurer.time, measurer.machine, measurer.folder = Timetable(), nullcontext, tmp_path
-    return measure_defaults(problem, cast("Measurer", measurer), singles, decision(), NO_END, unwatched)
+    known = decision(verdict=decided)
+    return measure_defaults(problem, cast("Measurer", measurer), singles, known, NO_END, unwatched)
 
 
 def test_an_engine_that_computes_in_bf16_by_default_is_timed_beside_the_chosen_plan(
@@ -103,6 +108,39 @@ def test_an_engine_that_computes_in_bf16_by_default_is_timed_beside_the_chosen_p
     assert row.gain.median == 2.0
     assert row.shown is Shown.FASTER
     assert (row.error, row.inputs, row.reason) == (0.005, 8, "")
+
+
+def test_those_that_were_benchmarked_with_the_decision_are_not_benchmarked_again(
+    asked: list[list[str]], tmp_path: Path
+) -> None:
+    (beside,) = defaults_beside(PROBLEM, SINGLES)
+    assert beside.name == f"{IN_BF16}, default settings"
+    (row,) = found(tmp_path, decided=verdict([str(ORT), beside.name]))
+    assert asked == []
+    assert (row.gain, row.error) == (Interval(median=2.0, low=2.0, high=2.0), 0.005)
+    (row,) = found(tmp_path, decided=verdict([str(ORT)], failed={beside.name: ("load", "no")}))
+    assert (asked, row.reason) == ([], "it failed at load: no")
+
+
+@pytest.mark.parametrize(("control", "shown"), [(2.06, Shown.FASTER), (4.2, Shown.NOTHING)])
+def test_a_void_benchmark_shows_what_no_noise_explains(
+    asked: list[list[str]], tmp_path: Path, control: float, shown: Shown
+) -> None:
+    (beside,) = defaults_beside(PROBLEM, SINGLES)
+    noisy = verdict([str(ORT), beside.name])
+    noisy = replace(noisy, rounds_ms={**noisy.rounds_ms, CONTROL_NAME: (control,) * 20}, is_void=True)
+    (row,) = found(tmp_path, decided=noisy)
+    assert row.shown is shown
+
+
+@pytest.mark.parametrize(
+    "short", [{"budget_s": 10.0}, {"max_memory": 1 << 30}, {"objective": "throughput"}, {"partition": "greedy"}]
+)
+def test_none_is_benchmarked_with_the_decision_where_time_or_memory_is_short(
+    asked: list[list[str]], short: dict[str, Any]
+) -> None:
+    assert defaults_beside(replace(PROBLEM, settings=replace(PROBLEM.settings, **short)), SINGLES) == ()
+    assert defaults_beside(PROBLEM, SINGLES, [plan(IN_BF16)]) == ()
 
 
 def test_an_error_that_was_found_is_in_the_store(

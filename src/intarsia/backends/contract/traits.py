@@ -79,6 +79,7 @@ class Traits:
         writes_in_place: Outputs are computed straight into the bound arrays, not copied there.
         compiles_slowly: Compiling takes seconds whatever the sub-graph, so it is looked at on one part of a model
             before it is measured on the whole.
+        compiles_slowly_from: Bytes of weights from which compiling takes so long; ``None`` if at no size.
         runs_elsewhere: It runs in another process, so that buffers in memory which both share spare copies.
         compiles_once: ``compile`` looks at the sub-graph alone: target options and settings only matter at ``load``.
         compiled_by: Options of the target that ``compile`` reads all the same, where it compiles once.
@@ -99,6 +100,7 @@ class Traits:
     follows_ports: bool = False
     spins: bool = False
     compiles_slowly: bool = False
+    compiles_slowly_from: int | None = None
     runs_elsewhere: bool = False
     compiles_once: bool = False
     compiled_by: tuple[str, ...] = ()

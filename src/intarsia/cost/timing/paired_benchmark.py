@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
@@ -31,7 +31,7 @@ from intarsia.cost.worker.protocol import Answer, Load, Open, Opened, Profile, R
 from intarsia.runtime.artifact.trust import UNSTATED, Trust
 from intarsia.runtime.environment import worker_environment
 from intarsia.runtime.executors.transfers import HOST
-from intarsia.runtime.plan import Plan
+from intarsia.runtime.plan import Plan, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +79,14 @@ def paired_benchmark(
     watch: Watcher = unwatched,
     keep: str | None = None,
     deadline: Deadline = NO_END,
+    also_shown: Collection[str] = (),
 ) -> Verdict:
     """Time the contenders, the first of them being the one to beat. The caller holds the machine lock.
 
     A first contender that fails makes way for the next; a failure that may pass, such as a process that was killed, is
     only one once it happens again. One that the first beats beyond doubt leaves after that set, unless it is the one to
-    ``keep``. No set is begun that would end behind the deadline; of fewer than two, nothing is claimed.
+    ``keep``. No set is begun that would end behind the deadline; of fewer than two, nothing is claimed. Those that are
+    ``also_shown`` take part in one set alone, however fast they are: they have a figure, and decide nothing.
     """
     failed: dict[str, tuple[str, str]] = {}
     causes: dict[str, Cause] = {}
@@ -126,7 +128,7 @@ def paired_benchmark(
             running = _with_control([c for c in contenders if c.name not in failed])
             continue
         sets.append(done)
-        running = _still_standing(running, _verdict(sets, running, failed, effort), keep)
+        running = _still_standing(running, _verdict(sets, running, failed, effort), keep, also_shown)
         best = min(median(times) for times in done.rounds.values())
         watch(Progress(stage="decide", done=len(sets), total=effort.processes, best_ms=best))
     last = replace(_verdict(sets, running, failed, effort), footprints=weighed, causes=causes)
@@ -172,12 +174,14 @@ def _joined(several: Iterable[Sequence[float]]) -> tuple[float, ...]:
 
 
 def _sets_wanted(running: Mapping[str, Contender], effort: BenchmarkEffort, found: Verdict) -> int:
-    """One if the first beat all others; few while none seems faster, or if those left differ in settings alone."""
-    if len({contender.name for contender in running.values()}) == 1:
+    """One if the first beat all others, or those left differ in settings or options alone; few while none is faster."""
+    if len({tuple(map(_without_options, contender.plan.steps)) for contender in running.values()}) == 1:
         return 1
-    plans = {contender.plan.steps for contender in running.values()}
-    is_open = len(plans) > 1 and found.leaders
-    return effort.processes if is_open else min(effort.processes, PAIRED.settled_sets)
+    return effort.processes if found.leaders else min(effort.processes, PAIRED.settled_sets)
+
+
+def _without_options(step: Step) -> tuple[object, ...]:
+    return step.target.kind.name, step.nodes, step.precision, step.is_reduced
 
 
 def _with_control(contenders: Sequence[Contender]) -> dict[str, Contender]:
@@ -369,7 +373,10 @@ def _profile(
     return tuple(ms / factor for ms in found.ms), tuple(ms / factor for ms in found.transfers_ms)
 
 
-def _still_standing(running: Mapping[str, Contender], found: Verdict, keep: str | None) -> dict[str, Contender]:
-    """Without those that the first one beats beyond doubt, over all sets."""
+def _still_standing(
+    running: Mapping[str, Contender], found: Verdict, keep: str | None, also_shown: Collection[str] = ()
+) -> dict[str, Contender]:
+    """Without those that the first one beats beyond doubt, over all sets, and without those that are shown alone."""
     stay = (next(iter(running)), CONTROL_NAME, keep)
-    return {name: contender for name, contender in running.items() if name in stay or not found.may_leave(name)}
+    left = {name for name in running if name not in stay and (name in also_shown or found.may_leave(name))}
+    return {name: contender for name, contender in running.items() if name not in left}

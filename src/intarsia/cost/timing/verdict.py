@@ -198,10 +198,20 @@ class Verdict:
         least = 1.0 + PAIRED.control_median
         return tuple(name for name, gain in gains.items() if gain.median > least or gain.low > 1.0)
 
-    def compared(self, name: str, baseline: str) -> Shown:
-        """What is shown of one plan against another; gains and losses by the same rule."""
+    def compared(self, name: str, baseline: str, *, far_counts: bool = False) -> Shown:
+        """What is shown of one plan against another; gains and losses by the same rule.
+
+        Args:
+            name: The one.
+            baseline: The other.
+            far_counts: Whether a gain of more than 10 %, beyond the far end of the control's interval, is shown by a
+                void benchmark too, if that lies within 15 %: such a control matters to smaller gains.
+        """
         if self.is_void:
-            return Shown.NOTHING
+            least = 1.0 + PAIRED.control_interval
+            is_bounded = far_counts and reach(self.control) <= 1.0 + 1.5 * PAIRED.control_interval
+            is_far = is_bounded and self._clears(name, baseline, least)
+            return Shown.FASTER if is_far else Shown.NOTHING
         if self._clears(name, baseline):
             return Shown.FASTER
         return Shown.SLOWER if self._clears(baseline, name) else Shown.NO_DIFFERENCE

@@ -63,6 +63,10 @@ class Deadline:
         own.seconds = seconds
         return own
 
+    def shorten(self, left: float) -> None:
+        """End in so many seconds, if not before."""
+        self.seconds = min(self.seconds, self.spent + left)
+
     def announce(self, seconds: float, because: str) -> None:
         """Take more time than was stated, or was announced before."""
         if seconds > self.seconds:

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from intarsia.backends import registry
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Outcome
-from intarsia.cost.worker.deadline import Deadline
+from intarsia.cost.worker.deadline import NO_END, Deadline
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.errors import BackendError, MismatchError
 from intarsia.graph.work import work
@@ -122,14 +122,20 @@ class CollageSearch:
         self._tried: set[tuple[Target | None, tuple[Partition, ...]]] = set()
         self._transitions: set[int] = set()
         self._is_complete = False
+        self._until = NO_END
         self._is_disappointed = False
         """Whether the last mix that was built was far slower than the best plan: the next must promise to be faster."""
 
     def run(self, deadline: Deadline) -> CollageResult:
         """Search until no region is worth splitting and the best mix is measured throughout, or the time is over.
 
-        Along one running order first, then over all that is convex.
+        Along one running order first, then over all that is convex. After a mix that lost there is less time.
         """
+        self._until = deadline.part(deadline.left)
+        self._search(self._until)
+        return self._result(is_finished=not deadline.is_over())
+
+    def _search(self, deadline: Deadline) -> None:
         while True:
             # First on what engines tell themselves, before anything is measured of the others.
             self._solve_all(deadline.part(COLLAGE.before_regions * deadline.left))
@@ -142,7 +148,6 @@ class CollageSearch:
             self._stops = stops
         if not deadline.is_over():
             self._widen(deadline)
-        return self._result(is_finished=not deadline.is_over())
 
     def _measure_divisions(self, deadline: Deadline) -> None:
         """Measure what greedy makes of the graph, which is a candidate whatever its partitions promise."""
@@ -212,7 +217,10 @@ class CollageSearch:
             if found is None or deadline.is_over():
                 return
             self._costs.correct(path.cost, found, len(path.edges) - 1, host)
-            self._is_disappointed = self._problem.settings.prune and found > COLLAGE.mix_behind * self._best_ms
+            if self._problem.settings.prune:
+                self._is_disappointed = found > COLLAGE.mix_behind * self._best_ms
+                if self._is_disappointed:
+                    self._until.shorten(COLLAGE.after_loss * self._problem.settings.budget_s)
 
     def _measure_plan(
         self, partitions: tuple[Partition, ...], predicted: tuple[float | None, ...], host: Target | None

@@ -47,14 +47,22 @@ def _is_possible(plan: Plan) -> bool:
 def measured_ways(
     measurer: Measurer, partitions: Sequence[Partition], several: Sequence[RunSettings], best_ms: float = math.inf
 ) -> Mapping[RunSettings, float]:
-    """Milliseconds of a plan in each of these ways that works; by what the best plan takes a way is given up early."""
+    """Milliseconds of a plan in each of these ways that works; by what the best plan takes a way is given up early.
+
+    Where one way is far behind the best plan, those that differ from it in how engines wait alone are not measured.
+    """
     found: dict[RunSettings, float] = {}
+    behind: set[tuple[bool, bool]] = set()
     for settings in several:
+        if (settings.embed, settings.parallel) in behind:
+            continue
         hopeless = COLLAGE.way_behind * min(best_ms, *found.values(), math.inf)
         effort = replace(COLLAGE.plan_effort, hopeless_ms=hopeless if hopeless < math.inf else None)
         outcome = measurer.cost_of_plan(partitions, settings, effort)
         if isinstance(outcome, Measurement):
             found[settings] = outcome.cost_ms
+            if outcome.cost_ms > COLLAGE.way_behind * best_ms:
+                behind.add((settings.embed, settings.parallel))
     return found
 
 

@@ -35,7 +35,7 @@ def search_key(problem: Problem, targets: Sequence[Target], settings: RunSetting
     place, places = {node.id: node.index for node in problem.graph.nodes}, problem.places
     return Key(
         facts={
-            "search": 6,
+            "search": 7,
             "graph": fingerprint_of(problem.graph),
             "segments": [[place[node] for node in segment] for segment in problem.segments],
             "targets": [target.key for target in targets],

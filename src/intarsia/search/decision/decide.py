@@ -44,6 +44,7 @@ def decide(
     watch: Watcher,
     reduced: ReducedPrecisionPlans = NO_REDUCED_PRECISION,
     judge: Judge = lambda _: None,
+    also_shown: Sequence[Candidate] = (),
 ) -> Decision:
     """Build the finalists, compare them in a paired benchmark, and choose.
 
@@ -56,6 +57,7 @@ def decide(
         wanted: The plan that ships in any case, because the user asked for it or there is no other.
         deadline: When the decision should have been made; a close one takes longer.
         judge: Returns the error of the plan that won, where one is allowed; with too large a one it does not ship.
+        also_shown: Plans that are benchmarked beside the others, and do not ship.
 
     Raises:
         CompileError, LoadError, ExecutionError, MismatchError: The plan that has to ship failed.
@@ -66,7 +68,7 @@ def decide(
     settings = problem.settings
     limit = problem.settings.max_memory
     keep = wanted.name if wanted else None
-    final = FinalBenchmark(problem, measurer, builder, keep, deadline, watch)
+    final = FinalBenchmark(problem, measurer, builder, keep, deadline, watch, also_shown)
     mixed = [wanted] if wanted else mixes
 
     def compared(*, again: bool) -> WithinLimit:
@@ -83,7 +85,8 @@ def decide(
         return within_limit(singles, mixed, reduced.candidates, settings.max_latency_ms, compare_all)
 
     found = compared(again=False)
-    if found.verdict.is_replayed and not decides(found.verdict) and not deadline.is_over():
+    is_claimed = bool(mixed or reduced.candidates)
+    if is_claimed and found.verdict.is_replayed and not decides(found.verdict) and not deadline.is_over():
         anew = compared(again=True)
         found = found if anew.verdict is NO_BENCHMARK else anew
     verdict = found.verdict

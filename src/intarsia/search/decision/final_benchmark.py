@@ -28,7 +28,7 @@ from intarsia.search.decision.contenders import tuned_ms
 from intarsia.search.decision.decision import NO_BENCHMARK
 from intarsia.search.thresholds import DECISION, SHARES
 
-PAIRED_BENCHMARK = 4
+PAIRED_BENCHMARK = 5
 """Part of every key: raised when a paired benchmark is run or judged in another way."""
 
 
@@ -40,6 +40,7 @@ class FinalBenchmark:
         measurer: Whose store keeps the verdicts, and whose folder holds the saved graph.
         keep: Name of a plan that stays to the end, however slow it is.
         deadline: When it should be over; a benchmark that is close takes longer.
+        also_shown: Plans that are timed beside those of each field, in one set of processes, and never chosen.
         is_brief: Whether one set of processes does, as nothing is decided.
     """
 
@@ -49,6 +50,7 @@ class FinalBenchmark:
     keep: str | None
     deadline: Deadline
     watch: Watcher
+    also_shown: Sequence[Candidate] = ()
     is_brief: bool = False
 
     def fitting(self, field: Sequence[Candidate]) -> Sequence[Candidate]:
@@ -59,7 +61,7 @@ class FinalBenchmark:
         time = self.measurer.time
         if time.is_endless:
             return field
-        single = {each.name for each in field if len(each.partitions) == 1 and not each.precisions}
+        single = {each.name for each in field if _is_single(each)}
         ranked = sorted(field[1:], key=lambda each: (each.name != self.keep, each.name in single, tuned_ms(each)))
         chosen = [*field[:1], *ranked]
         while len(chosen) > 1:
@@ -101,7 +103,7 @@ class FinalBenchmark:
         failed: dict[str, tuple[str, str]] = {}
         causes: dict[str, Cause] = {}
         compile_s: dict[str, float] = {}
-        for candidate in field:
+        for candidate in (*field, *self.also_shown):
             built = self.builder.build(candidate)
             if isinstance(built, Failure):
                 failed[candidate.name] = (built.stage, built.reason)
@@ -116,7 +118,16 @@ class FinalBenchmark:
         self.measurer.measured += 1
         time, seed = self.measurer.time, self.problem.settings.seed
         end = self.deadline if time.is_endless else self.deadline.part(time.left_to_benchmark)
-        found = paired_benchmark(self.measurer.folder, contenders, self._effort, seed, self.watch, self.keep, end)
+        found = paired_benchmark(
+            self.measurer.folder,
+            contenders,
+            self._effort(field),
+            seed,
+            self.watch,
+            self.keep,
+            end,
+            [plan.name for plan in self.also_shown],
+        )
         if not found.rounds_ms and not failed and not found.failed:
             return None
         return replace(found, failed={**failed, **found.failed}, causes={**causes, **found.causes}, compile_s=compile_s)
@@ -132,7 +143,7 @@ class FinalBenchmark:
         return self._entry(field, attempt), found
 
     def _entry(self, field: Sequence[Candidate], attempt: int) -> Entry[Verdict]:
-        graph, effort = self.problem.graph, self._effort
+        graph, effort, plans = self.problem.graph, self._effort(field), (*field, *self.also_shown)
         facts: dict[str, Any] = {
             "paired_benchmark": [PAIRED_BENCHMARK, effort.processes, effort.rounds, effort.seconds],
             **({"attempt": attempt} if attempt else {}),
@@ -141,13 +152,14 @@ class FinalBenchmark:
             "keep": self.keep,
             "graph": fingerprint_of(graph),
             "plans": [plan_facts(graph, candidate) for candidate in field],
+            **({"also_shown": [plan_facts(graph, plan) for plan in self.also_shown]} if self.also_shown else {}),
             **judging_facts(graph),
-            **run_facts((partition.target for c in field for partition in c.partitions), field[0].settings),
+            **run_facts((part.target for plan in plans for part in plan.partitions), field[0].settings),
         }
 
         def read(stored: Mapping[str, Any]) -> Verdict:
             verdict: Verdict = value_of("paired_benchmark", stored)
-            if not _is_of(verdict, field):
+            if not _is_of(verdict, plans):
                 raise ValueError("it is of other plans")
             return replace(verdict, is_replayed=True)
 
@@ -157,26 +169,37 @@ class FinalBenchmark:
     def _is_under_load(self) -> bool:
         return self.problem.settings.is_for_throughput
 
-    @property
-    def _effort(self) -> BenchmarkEffort:
+    def _effort(self, field: Sequence[Candidate]) -> BenchmarkEffort:
+        """Sets enough to show that a mix is faster; fewer where engines alone are compared, of which the fastest ships.
+
+        A comparison shows each engine beside the others, so it takes them all.
+        """
         settings = self.problem.settings
         effort = BenchmarkEffort(seconds=SHARES.benchmark_set * settings.budget_s, max_memory=settings.max_memory)
-        if self.is_brief:
-            return replace(effort, processes=1, repeats=1)
-        return effort if settings.budget_s >= DECISION.full_budget_s else replace(effort, processes=2, repeats=0)
+        if self.is_brief or len(field) == 1:
+            return replace(effort, processes=1, repeats=0)
+        if settings.budget_s < DECISION.full_budget_s:
+            return replace(effort, processes=PAIRED.settled_sets, repeats=0)
+        is_claimed = settings.footprints or self.keep is not None or not all(map(_is_single, field))
+        return effort if is_claimed else replace(effort, processes=PAIRED.settled_sets, repeats=0)
 
     def _seconds(self, field: Sequence[Candidate], sets: int) -> float:
         """Seconds that so many sets take, with the artifacts that are written for them."""
-        several = [*field, field[0]]
+        several = [*field, field[0], *self.also_shown]
         engines = [{registry.engine_of(part.target) for part in each.partitions} for each in several]
         calls_ms = [each.settings.instances * tuned_ms(each) for each in several]
-        own = self.measurer.time.set_s(engines, calls_ms, self._effort.seconds)
+        own = self.measurer.time.set_s(engines, calls_ms, self._effort(field).seconds)
         return DURATIONS.write_s * len(field) + sets * own
 
 
 def decides(verdict: Verdict) -> bool:
     """Whether it need not be run again: a noisy machine may be calm the next time, a short budget stays short."""
     return not verdict.is_void or not verdict.rounds_ms or verdict.control_holds
+
+
+def _is_single(plan: Candidate) -> bool:
+    """Whether it is one engine alone, in fp32: it need not be shown to be faster to ship."""
+    return len(plan.partitions) == 1 and not plan.precisions
 
 
 def _is_of(verdict: Verdict, field: Sequence[Candidate]) -> bool:

@@ -123,5 +123,5 @@ class AccuracyBudget:
         """Seconds of a benchmark between the best plan in fp32 and one in less."""
         best = self._exact[0]
         engines = {registry.engine_of(part.target) for part in best.partitions}
-        several = DECISION.kept_contenders
+        several = DECISION.kept_contenders + 1  # mostly two plans in less
         return PAIRED.settled_sets * self._measurer.time.set_s([engines] * several, [best.total_ms or 0.0] * several)

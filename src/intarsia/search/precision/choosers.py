@@ -73,7 +73,7 @@ class Choosers(ExitStack):
         return reason
 
     def _fits_time(self, seconds: float) -> bool:
-        return self._measurer.time.fits(seconds, SHARES.precision_end)
+        return self._measurer.time.fits(seconds, SHARES.layers_end)
 
     def _chooser(self, family: Family, target: Target) -> Chooser:
         self._watch(Progress(stage="accuracy", note="what layers cost"))

@@ -108,9 +108,9 @@ class ReducedPrecisionSearch:
             reason = f"failed at {answers.stage}: {answers.reason}"
         return reason
 
-    def _fits_time(self, seconds: float) -> bool:
+    def _fits_time(self, seconds: float, until: float = SHARES.precision_end) -> bool:
         """Whether something that takes so long may begin; asked of the time alone, since all of this is kept as one."""
-        return self._measurer.time.fits(seconds, SHARES.precision_end)
+        return self._measurer.time.fits(seconds, until)
 
     def _whole_s(self, targets: Iterable[Target]) -> float:
         return self._measurer.time.whole_s({registry.engine_of(target) for target in targets})
@@ -149,6 +149,8 @@ class ReducedPrecisionSearch:
             if isinstance(error, Failure):
                 self._kept(f"failed at {error.stage}: {error.reason}", plan, _IN_TYPES)
             elif not self._fits(error):
+                if error <= self._allowed:  # other inputs may do worse, and then the part below ships
+                    self._kept(self._reduced(plan, partitions), plan, _IN_TYPES)
                 self._kept(self._cut(plan, partitions, error), plan, _IN_TYPES)
             elif self._kept(self._reduced(plan, partitions), plan, _IN_TYPES):
                 fitting.append((partitions, error))
@@ -195,11 +197,12 @@ class ReducedPrecisionSearch:
         allowed = _rest(PRECISION.margin * self._allowed, base)
         choice = choosers.choose(family, allowed)
         for _ in range(PRECISION.layer_tries):
-            if isinstance(choice, str) or not self._fits_time(self._plan_s(plan)):
+            if isinstance(choice, str) or not self._fits_time(self._plan_s(plan), SHARES.layers_end):
                 self._kept(choice if isinstance(choice, str) else OUT_OF_TIME, plan, kind)
                 return
             if not choice.layers:
-                self._kept("no layer fits the error" if self._fits_time(0.0) else OUT_OF_TIME, plan, kind)
+                is_in_time = self._fits_time(0.0, SHARES.layers_end)
+                self._kept("no layer fits the error" if is_in_time else OUT_OF_TIME, plan, kind)
                 return
             precision = choice.precision(dynamic=is_dynamic)
             cover = with_precision(self._problem.graph, Partitioning(partitions=partitions), precision)

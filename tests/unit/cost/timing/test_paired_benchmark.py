@@ -173,6 +173,36 @@ def test_one_set_does_where_the_first_beat_all_others_in_it(monkeypatch: pytest.
     assert ran[1] == ["a", "c", CONTROL_NAME]
 
 
+def test_one_set_does_where_those_left_differ_in_options_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    calm = one_set(a=[10.0] * 9, b=[9.9] * 9, control=[10.0] * 9)
+    a, b = contender("a"), contender("b")
+    steps = tuple(replace(step, target=Target("onnxruntime -optimization-level=all")) for step in a.plan.steps)
+    other = tuple(replace(step, target=Target("onnxruntime")) for step in a.plan.steps)
+    several = [
+        replace(a, plan=replace(a.plan, steps=steps)),
+        replace(b, plan=replace(b.plan, steps=other)),
+    ]
+    monkeypatch.setattr(module, "_one_set", lambda *_, **__: calm)
+    assert paired_benchmark(Path(), several, THOROUGH).set_sizes == (9,)
+
+
+def test_one_that_is_shown_alone_has_a_figure_and_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = one_set(a=[10.0] * 9, b=[10.1] * 9, shown=[5.0] * 9, control=[10.0] * 9)
+    second = one_set(a=[10.0] * 9, b=[10.1] * 9, control=[10.0] * 9)
+    sets = [first, second, second]
+    ran: list[list[str]] = []
+
+    def next_set(folder: Path, running: dict[str, Contender], *_: object, is_first: bool) -> _Set:
+        ran.append(list(running))
+        return sets.pop(0)
+
+    monkeypatch.setattr(module, "_one_set", next_set)
+    several = [contender(name) for name in ("a", "b", "shown")]
+    found = paired_benchmark(Path(), several, THOROUGH, also_shown=["shown"])
+    assert ran == [["a", "b", "shown", CONTROL_NAME], ["a", "b", CONTROL_NAME]]
+    assert (found.speedup("shown", "a").median, found.leaders) == (2.0, ())
+
+
 def test_few_sets_do_while_no_plan_seems_faster_than_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     slower = one_set(a=[10.0] * 9, b=[10.1] * 9, control=[10.0] * 9)
     found, ran, _ = run(monkeypatch, [slower] * 5, "a", "b", effort=THOROUGH)

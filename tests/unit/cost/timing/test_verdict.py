@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from intarsia.cost.timing.paired_benchmark import BenchmarkEffort
-from intarsia.cost.timing.verdict import Shown, Verdict
+from intarsia.cost.timing.verdict import CONTROL_NAME, Shown, Verdict
 from tests.unit.cost.noise import MACHINES, Machine
 
 TRIALS = 100
@@ -31,6 +31,33 @@ def test_of_equal_plans_no_difference_is_claimed_in_ninety_five_of_a_hundred(
     found = list(races(monkeypatch, MACHINES[name], EFFORTS[effort], mix_ms=10.0))
     for plan in ("mix", "other"):
         assert sum(each.compared(plan, "engine") in CLAIMS for each in found) <= 0.05 * TRIALS
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+@pytest.mark.parametrize("name", MACHINES)
+def test_of_equal_plans_hardly_any_is_said_to_be_far_faster(
+    monkeypatch: pytest.MonkeyPatch, name: str, effort: str
+) -> None:
+    void = [each for each in races(monkeypatch, MACHINES[name], EFFORTS[effort], mix_ms=10.0) if each.is_void]
+    claims = [each.compared(plan, "engine", far_counts=True) for each in void for plan in ("mix", "other")]
+    assert sum(each in CLAIMS for each in claims) <= 0.02 * TRIALS
+
+
+def test_a_gain_of_more_than_ten_percent_counts_where_it_lies_beyond_the_control() -> None:
+    def found(control: float, mix: float, spread: float = 0.0) -> Shown:
+        ms = {"engine": 10.0, CONTROL_NAME: control, "mix": mix}
+        rounds = {name: tuple(each * (1 + spread * (-1) ** n) for n in range(20)) for name, each in ms.items()}
+        rounds["engine"] = (10.0,) * 20
+        verdict = Verdict(rounds_ms=rounds, set_sizes=(10, 10), profile_ms={}, errors={}, failed={}, is_void=True)
+        assert verdict.compared("mix", "engine") is Shown.NOTHING
+        return verdict.compared("mix", "engine", far_counts=True)
+
+    assert found(10.4, 7.0) is Shown.FASTER
+    assert found(10.4, 9.2) is Shown.NOTHING
+    assert found(10.4, 13.0) is Shown.NOTHING
+    assert found(11.5, 9.0) is Shown.NOTHING
+    assert found(12.5, 7.0) is Shown.NOTHING
+    assert found(10.4, 7.0, spread=0.2) is Shown.NOTHING
 
 
 @pytest.mark.parametrize("effort", EFFORTS)

@@ -56,6 +56,17 @@ def test_a_part_ends_no_later_than_the_whole() -> None:
     assert math.isinf(NO_END.part(math.inf).seconds)
 
 
+def test_it_can_be_shortened_and_never_lengthened_so() -> None:
+    clock = Clock()
+    whole = Deadline(10.0, clock=clock)
+    part = whole.part(9.0)
+    clock.now += 2.0
+    part.shorten(8.0)
+    assert (part.left, whole.left) == (7.0, 8.0)
+    part.shorten(3.0)
+    assert (part.left, whole.left) == (3.0, 8.0)
+
+
 def test_more_time_is_taken_only_with_a_reason() -> None:
     deadline = Deadline(5.0, clock=Clock())
     deadline.announce(4.0, "nothing")

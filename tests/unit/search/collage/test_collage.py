@@ -195,6 +195,19 @@ def test_a_sick_segment_is_found_from_coarse_to_fine() -> None:
     assert result.segments == 60 > COLLAGE.levels[0]
 
 
+def test_after_a_mix_that_lost_the_search_goes_on_for_a_share_of_the_budget() -> None:
+    costs: dict[Target, Sequence[float]] = {ORT: unlike(60, 1.0, n37=20.0), OPENVINO: unlike(60, 1.5, n37=2.0)}
+    problem = unlike_problem(costs)
+
+    def measured_with(budget_s: float) -> int:
+        fake = FakeMeasurer(costs, transition_ms=0.5, surprise_ms=20.0)
+        stated = replace(problem, settings=replace(problem.settings, budget_s=budget_s))
+        assert found_in(stated, fake, costs).is_finished
+        return fake.measured
+
+    assert measured_with(1e-6) < measured_with(1e6)
+
+
 def test_what_is_best_inside_a_session_ships_embedded() -> None:
     """Called in turn each transition costs 4, so the mix loses; inside the session it wins."""
     costs: dict[Target, Sequence[float]] = {ORT: [2.0, 9.0, 2.0, 2.0], OPENVINO: [8.0, 4.0, 8.0, 8.0]}

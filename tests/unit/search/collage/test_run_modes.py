@@ -54,3 +54,11 @@ def test_ways_that_fail_are_left_out_and_slow_ones_given_up() -> None:
     fake = Ways()
     measured_ways(fake.as_measurer(), PARTS, several[:1], best_ms=2.0)
     assert fake.hopeless == [COLLAGE.way_behind * 2.0]
+
+
+def test_where_one_way_is_far_behind_the_same_with_other_waiting_is_not_measured() -> None:
+    fake = Ways()
+    apart = [RunSettings(threads=1, spin=spin) for spin in (Spin.CALL, Spin.NEVER)]
+    beside = replace(apart[0], parallel=True)
+    found = measured_ways(fake.as_measurer(), PARTS, [*apart, beside], best_ms=6.9)
+    assert list(found) == [apart[0], beside]

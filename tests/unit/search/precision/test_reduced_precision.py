@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -20,7 +21,13 @@ from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
 from intarsia.search.decision import decide as module
 from intarsia.search.decision.final_benchmark import FinalBenchmark
-from intarsia.search.precision.reduced_precision import ReducedPrecision, ReducedPrecisionPlans, starting_points
+from intarsia.search.precision import reduced_precision as reduced_module
+from intarsia.search.precision.reduced_precision import (
+    ReducedPrecision,
+    ReducedPrecisionPlans,
+    ReducedPrecisionSearch,
+    starting_points,
+)
 from intarsia.search.precision.validation_set import Accuracy
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
@@ -42,6 +49,25 @@ def test_each_engine_within_reach_is_tried_at_its_best_and_one_mix() -> None:
     singles = [plan("b", 12.0), plan("a", 10.0), plan("a", 9.0, name="best a"), far]
     mixes = [plan("inside", 5.0, embed=True), plan("mix", 6.0), plan("other mix", 7.0)]
     assert [each.name for each in starting_points(singles, mixes)] == ["best a", "b", "mix"]
+
+
+@pytest.mark.parametrize(
+    ("error", "kept"), [(0.0095, ["whole"]), (0.0098, ["whole", "part"]), (0.01, ["whole", "part"]), (0.0101, ["part"])]
+)
+def test_a_whole_plan_is_tried_up_to_the_error_and_near_it_a_part_too(
+    monkeypatch: pytest.MonkeyPatch, error: float, kept: list[str]
+) -> None:
+    problem = chain_problem(2, [Target("openvino")])
+    problem = replace(problem, settings=replace(problem.settings, max_error=0.01))
+    search = ReducedPrecisionSearch(problem, cast("Any", None), cast("Any", None), unwatched)
+    whole = ReducedPrecision(candidate=plan("whole", 5.0), error=error)
+    part = ReducedPrecision(candidate=plan("part", 6.0), error=0.009)
+    monkeypatch.setattr(reduced_module, "in_reduced_types", lambda partitions: [partitions])
+    monkeypatch.setattr(search, "_error", lambda partitions, settings: error)
+    monkeypatch.setattr(search, "_reduced", lambda each, partitions: whole)
+    monkeypatch.setattr(search, "_cut", lambda each, partitions, found: part)
+    search._try_types(plan("openvino", 10.0))
+    assert [each.candidate.label for each in search._found] == kept
 
 
 def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: Candidate | None = None) -> Any:

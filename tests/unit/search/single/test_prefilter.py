@@ -6,11 +6,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from intarsia.backends import registry
 from intarsia.cost.records.record import Failure
 from intarsia.cost.worker.deadline import NO_END, Deadline
 from intarsia.cost.worker.progress import unwatched
+from intarsia.graph import Weight
 from intarsia.partitioning import Capability
 from intarsia.planning.problem import Problem
 from intarsia.search.single import prefilter
@@ -52,6 +55,17 @@ def test_one_that_is_near_is_measured_whole(problem: Problem) -> None:
     singles, asked = tuned(problem, (1.0, 9.0, 1.0))
     assert asked == [("reference", 3), ("xla", 1), ("reference", 1), ("xla", 3)]
     assert singles[SLOW].outcome.cost_ms == 11.0
+
+
+@pytest.mark.parametrize(("least", "is_looked_at"), [(1, True), (10**9, False)])
+def test_one_that_compiles_slowly_from_a_size_on_is_looked_at_from_that_size_on(
+    monkeypatch: pytest.MonkeyPatch, problem: Problem, least: int, is_looked_at: bool
+) -> None:
+    slow = replace(registry.of(SLOW).traits, compiles_slowly=False, compiles_slowly_from=least)
+    monkeypatch.setattr(type(registry.of(SLOW)), "traits", slow)
+    graph = replace(problem.graph, weights={"w": Weight.of("w", np.ones(2, np.float32))})
+    _, asked = tuned(replace(problem, graph=graph), (0.1, 16.0, 0.1))
+    assert (("xla", 1) in asked, ("xla", 3) in asked) == (is_looked_at, not is_looked_at)
 
 
 def test_the_part_is_one_that_it_takes(problem: Problem) -> None:
