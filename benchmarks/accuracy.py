@@ -7,7 +7,7 @@ on 32 inputs that no compile has seen. Wants a quiet machine; takes four to eigh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def _with(model: Path, feeds: Path, allowed: float, budget_s: float, folder: Pat
     with intarsia.compile(model, max_error=allowed, budget=budget_s, store=store) as compiled:
         report = compiled.report
         artifact = compiled.save(folder / "rough.intarsia")
-        errors = _errors(model, compiled)
+        errors = errors_of(model, compiled)
     product = Contender(name=competitors.PRODUCT, kind="intarsia", model=artifact)
     default = Contender(name=competitors.DEFAULT, kind=competitors.DEFAULT, model=model)
     result = race([product, default], feeds, thread_budget(), effort=EFFORT, may_leave=[competitors.DEFAULT])
@@ -68,7 +68,7 @@ def _with(model: Path, feeds: Path, allowed: float, budget_s: float, folder: Pat
     }
 
 
-def _errors(model: Path, compiled: intarsia.CompiledModel) -> list[float]:
+def errors_of(model: Path, answer: Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]) -> list[float]:
     """Of each input the error of the worst output, against ONNX Runtime's defaults."""
     import onnxruntime
 
@@ -79,7 +79,7 @@ def _errors(model: Path, compiled: intarsia.CompiledModel) -> list[float]:
     errors = []
     for number in range(INPUTS):
         feeds = networks.feeds(model, FIRST_SEED + number)
-        answers = compiled(feeds)
+        answers = answer(feeds)
         pairs = zip(names, session.run(names, feeds), strict=True)
         errors.append(max(distance(answers[name], expected) for name, expected in pairs))
     return errors

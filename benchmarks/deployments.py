@@ -2,8 +2,7 @@
 
 ``python -m benchmarks.deployments [NETWORK …] [--budget 120]`` starts two workers, each bound to one core of
 this machine and with one kind of engine, behind links of 1 Gbit/s and of 10 Mbit/s with 1 ms delay each way, and
-writes ``benchmarks/results/deployments.json``. Wants a quiet machine with two cores, which the programs that pass
-everything on share with the workers.
+writes ``benchmarks/results/deployments.json``. Wants a quiet machine with two cores, and a C compiler for the link.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Any
 import intarsia
 import networks
 from benchmarks import results_file
-from benchmarks.shaped_link import Shape, ShapedLink
+from benchmarks.shaped_link import Shape, ShapedLink, built
 from intarsia.addresses import Address
 from intarsia.config.search_settings import Objective
 from intarsia.runtime import this_machine
@@ -33,8 +32,8 @@ LINKS = {
     "1 Gbit/s": Shape(bits_per_s=1e9, delay_s=DELAY_S),
     "10 Mbit/s": Shape(bits_per_s=1e7, delay_s=DELAY_S),
 }
-NETWORKS = (unlike.LINE_READER, "resnet50")
-"""One whose halves suit the two engines, and one that both run alike."""
+NETWORKS = ("resnet50", unlike.LINE_READER)
+"""One that both engines run alike, and one whose halves suit one each."""
 OBJECTIVES: tuple[Objective, ...] = ("latency", "throughput")
 Json = dict[str, Any]
 
@@ -53,12 +52,14 @@ def workers(folder: Path) -> Iterator[Mapping[str, RunningWorker]]:
             each.end()
 
 
-def one(model: Path, there: Mapping[str, RunningWorker], shape: Shape, objective: Objective, budget_s: float) -> Json:
+def one(
+    program: Path, model: Path, there: Mapping[str, RunningWorker], shape: Shape, objective: Objective, budget_s: float
+) -> Json:
     """What ships with one link and one objective."""
     with ExitStack() as stack:
         machines = {}
         for name, worker in there.items():
-            link = stack.enter_context(ShapedLink(Address.parse(worker.address).port, shape))
+            link = stack.enter_context(ShapedLink(program, Address.parse(worker.address).port, shape))
             runtime = f"rpc -address={link.address} -token-file={worker.token_file} -timeout=60"
             machines[name] = {"targets": [ENGINES[name]], "runtime": runtime}
         with intarsia.compile_deployment(
@@ -79,10 +80,11 @@ def main(arguments: list[str] | None = None) -> None:
     found: Json = {"machine": this_machine().cpu, "budget_s": given.budget, "networks": {}}
     for name in given.networks:
         with tempfile.TemporaryDirectory() as folder, workers(Path(folder)) as there:
+            program = built(Path(folder))
             model = networks.save(name, Path(folder))
             for link, shape in LINKS.items():
                 for objective in OBJECTIVES:
-                    result = one(model, there, shape, objective, given.budget)
+                    result = one(program, model, there, shape, objective, given.budget)
                     found["networks"].setdefault(name, {}).setdefault(link, {})[objective] = result
                     results_file.store(given.results, found)
                     print(f"{name}, {link}, {objective}: {result['reason']}", flush=True)

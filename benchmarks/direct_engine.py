@@ -75,13 +75,14 @@ def onnxruntime_tuned(model: Path, feeds: Feeds, threads: int, options: dict[str
 
 
 def openvino(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Engine:
-    """Latency hint, fp32, tensors set once, outputs left where they are."""
+    """Latency hint, fp32 unless it runs as it comes, tensors set once, outputs left where they are."""
     sys.modules["openvino_telemetry"] = None  # type: ignore[assignment] # it would write to the home folder
     import openvino as ov
 
     core = ov.Core()
-    config = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"}
-    compiled = core.compile_model(str(model), "CPU", config)
+    config = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads}
+    precision = {} if options.get("as_it_comes") else {"INFERENCE_PRECISION_HINT": "f32"}
+    compiled = core.compile_model(str(model), "CPU", config | precision)
     request = compiled.create_infer_request()
     for name, array in feeds.items():
         request.set_tensor(name, ov.Tensor(array, shared_memory=True))

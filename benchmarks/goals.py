@@ -28,7 +28,9 @@ MIX_GAIN = 1.05
 MIX_PROCESSES = 3
 PREDICTED_WITHIN = 0.10
 PREDICTED_SHARE = 0.80
-COLD_S, WARM_S = 60.0, 5.0
+COLD_S = {"mobilenet_v2": 12.0, "resnet50": 25.0, "bert_base": 40.0}
+"""By network."""
+WARM_S = 2.5
 SCALE_NODES, SCALE_S = 10_000, 5.0
 OVERHEAD = 1.02
 MANUAL = 1.03
@@ -144,16 +146,24 @@ def _mix_wins(entry: Json) -> bool:
 
 
 def _cold(results: Results) -> Gate:
-    return _seconds(Gate(what="resnet50 planned, cold store", gate=f"≤ {COLD_S:.0f} s"), results, "cold_s", COLD_S)
+    return _seconds("planned, cold store", results, "cold_s", COLD_S)
 
 
 def _warm(results: Results) -> Gate:
-    return _seconds(Gate(what="resnet50 planned, warm store", gate=f"≤ {WARM_S:.0f} s"), results, "warm_s", WARM_S)
+    return _seconds("planned, warm store", results, "warm_s", dict.fromkeys(COLD_S, WARM_S))
 
 
-def _seconds(gate: Gate, results: Results, key: str, limit: float) -> Gate:
-    seconds = results.planning.get("resnet50", {}).get(key)
-    return gate if seconds is None else _filled(gate, f"{seconds:.1f} s", seconds <= limit)
+def _seconds(what: str, results: Results, key: str, limits: Mapping[str, float]) -> Gate:
+    limit = " / ".join(f"{each:g}" for each in limits.values())
+    gate = Gate(what=f"{what}: {' / '.join(limits)}", gate=f"≤ {limit} s")
+    found = {name: results.planning.get(name, {}).get(key) for name in limits}
+    if None in found.values():
+        return gate
+    return _filled(
+        gate,
+        " / ".join(f"{seconds:.1f}" for seconds in found.values()) + " s",
+        all(found[name] <= limits[name] for name in limits),
+    )
 
 
 def _predicted(results: Results) -> Gate:

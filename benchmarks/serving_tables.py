@@ -1,4 +1,4 @@
-"""Tables of what serving costs, beside another server and under too much, and of how that server answers our tests."""
+"""Tables of what serving costs, beside another server, under too much and over two machines, and of its throughput."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ SERVING = _RESULTS / "serving.json"
 BESIDE = _RESULTS / "serving_beside.json"
 OVERLOAD = _RESULTS / "overload.json"
 PROTOCOL = _RESULTS / "protocol_beside.json"
+THROUGHPUT = _RESULTS / "throughput.json"
+DEPLOYMENTS = _RESULTS / "deployments.json"
 OWN, OTHER = "intarsia", "kserve"
-IN_PROCESS = "in the process"
+IN_PROCESS, QUEUE = "in the process", "openvino-queue"
 OTHERS_WAYS: Mapping[str, str] = {
     "test_http.test_without_an_id_the_answer_has_none": "makes up an id",
     "test_http.test_a_bad_request_is_refused_and_the_server_goes_on": "refuses 12 with `detail` in place of `error`; "
@@ -58,7 +60,7 @@ def beside(found: Json) -> Rows:
                 door,
                 clients,
                 *(f"{rates[name]['median']:.0f}" for name in (OWN, OTHER)),
-                f"{times['median']:.2f} ({times['low']:.2f} to {times['high']:.2f}){' (void)' * each['void']}",
+                f"{_interval(times)}{' (void)' * each['void']}",
                 *(f"{p99[name]:.1f} ms" for name in (OWN, OTHER)),
             )
 
@@ -90,3 +92,48 @@ def protocol(found: Json) -> Rows:
             door = {"test_http": "HTTP", "test_grpc": "gRPC"}[file]
             words = test.removeprefix("test_").replace("_", " ")
             yield (f"{door}: {words}", f"{each['failed']} of {each['failed'] + each['passed']}", OTHERS_WAYS[name])
+
+
+def throughput(found: Json) -> Rows:
+    """Requests a second of what ships, of the best engine alone, and of OpenVINO's own queue."""
+    yield ("", "instances x threads", "intarsia, requests/s", "best engine alone", "times as many", "OpenVINO's queue")
+    for network, each in found["networks"].items():
+        rates, way = each["requests_per_second"], each["ways"][OWN]
+        others = {name: rate for name, rate in rates.items() if name not in (OWN, QUEUE)}
+        best = max(others, key=others.__getitem__)
+        times = each["times_as_many"][best]
+        yield (
+            f"{network}: {way['chosen']}",
+            f"{way['instances']} x {way['threads']}",
+            f"{rates[OWN]:.1f}",
+            f"{others[best]:.1f} ({best})",
+            f"{_interval(times)}{' (void)' * each['void']}",
+            f"{rates[QUEUE]:.1f}" if QUEUE in rates else "-",
+        )
+
+
+def deployments(found: Json) -> Rows:
+    """By network, link and objective what ships, and how fast the best division is beside the best machine alone."""
+    yield ("network", "link", "objective", "best machine alone, ms", "division, ms", "times as fast", "ships")
+    for network, links in found["networks"].items():
+        for link, objectives in links.items():
+            for objective, each in objectives.items():
+                plans = {plan["name"]: plan for plan in each["plans"]}
+                alone, division = plans[each["best_alone"]], plans.get("divided")
+                shown = ("-", "-") if division is None else (f"{division['ms']:.1f}", _times(division, alone, each))
+                yield (network, link, objective, f"{alone['ms']:.1f}", *shown, each["chosen"])
+
+
+def _times(division: Json, alone: Json, each: Json) -> str:
+    """The interval against the best machine alone; where another machine was the one to beat, the ratio of the two.
+
+    With the control, where that is out.
+    """
+    control = f"; control {each['control']['median']:.2f}" if each["control"]["is_void"] else ""
+    if alone["speed"]["median"] == 1.0:
+        return _interval(division["speed"]) + control
+    return f"{alone['ms'] / division['ms']:.2f}{control}"
+
+
+def _interval(times: Json) -> str:
+    return f"{times['median']:.2f} ({times['low']:.2f} to {times['high']:.2f})"

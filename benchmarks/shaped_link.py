@@ -1,16 +1,16 @@
-"""A port that passes everything on to another one, with the bandwidth and the delay of a link that is not here."""
+"""A port that passes everything on to another one, with the bandwidth and the delay of a link that is not here.
+
+The program that does it is in C (``shaped_link.c``): the other end of a link takes no processor time of the machines.
+"""
 
 from __future__ import annotations
 
-import queue
-import socket
-import threading
-import time
-from contextlib import suppress
+import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-_CHUNK: Final = 1 << 16
+_SOURCE: Final = Path(__file__).with_suffix(".c")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,63 +26,29 @@ class Shape:
     delay_s: float
 
 
+def built(folder: Path) -> Path:
+    """The program, built in a folder by the system's C compiler."""
+    program = folder / "shaped_link"
+    options = ("-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pthread")
+    subprocess.run(["cc", *options, str(_SOURCE), "-o", str(program)], check=True)
+    return program
+
+
 class ShapedLink:
-    """Listens on loopback, and passes on to an address there; as a context manager it ends with the block.
+    """Listens on loopback, and passes on to a port there; as a context manager it ends with the block."""
 
-    Each way of a connection has a thread that reads and one that sends: a chunk is sent when the link would have
-    carried it and all before it, and its delay is over.
-    """
-
-    def __init__(self, port: int, shape: Shape) -> None:
-        self._port = port
-        self._shape = shape
-        self._sockets: list[socket.socket] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
+    def __init__(self, program: Path, port: int, shape: Shape) -> None:
+        self._process = subprocess.Popen(
+            [program, str(port), repr(shape.bits_per_s), repr(shape.delay_s)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        self.address = f"127.0.0.1:{int(self._process.stdout.readline())}"
 
     def __enter__(self) -> ShapedLink:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for each in (self._listener, *self._sockets):
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                here, _ = self._listener.accept()
-                there = socket.create_connection(("127.0.0.1", self._port))
-                for each in (here, there):
-                    each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self._sockets += [here, there]
-                for source, sink in ((here, there), (there, here)):
-                    waiting: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
-                    threading.Thread(target=self._read, args=(source, waiting), daemon=True).start()
-                    threading.Thread(target=_send, args=(waiting, sink), daemon=True).start()
-
-    def _read(self, source: socket.socket, waiting: queue.SimpleQueue[tuple[float, bytes]]) -> None:
-        free_at = 0.0
-        content = b"begin"
-        while content:
-            try:
-                content = source.recv(_CHUNK)
-            except OSError:
-                content = b""
-            free_at = max(free_at, time.monotonic()) + 8 * len(content) / self._shape.bits_per_s
-            waiting.put((free_at + self._shape.delay_s, content))
-            # Nothing is read that the link could not have taken yet: the sender must feel it.
-            time.sleep(max(0.0, free_at - time.monotonic()))
-
-
-def _send(waiting: queue.SimpleQueue[tuple[float, bytes]], sink: socket.socket) -> None:
-    with suppress(OSError):
-        while True:
-            at, content = waiting.get()
-            if not content:
-                sink.shutdown(socket.SHUT_WR)
-                return
-            time.sleep(max(0.0, at - time.monotonic()))
-            sink.sendall(content)
+        self._process.communicate()

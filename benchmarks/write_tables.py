@@ -33,7 +33,10 @@ from benchmarks.suite import RESULTS as SUITE
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-_PAGES = ("accuracy.md", "benchmarks.md", "configuration.md", "cpp.md", "microcontrollers.md", "scale.md", "serving.md")
+_PAGES = (
+    *("accuracy.md", "benchmarks.md", "configuration.md", "cpp.md", "deployments.md", "microcontrollers.md"),
+    *("scale.md", "serving.md"),
+)
 PAGES = (README, *(ROOT / "docs" / name for name in _PAGES))
 """Those with figures."""
 ELSEWHERE = SUITE.with_name("suite-xeon.json")
@@ -396,6 +399,8 @@ SERVED: Mapping[Path, Mapping[str, Callable[[Json], str]]] = {
     serving_tables.SERVING: {"overhead of serving": lambda found: _numbers(serving_tables.overhead(found))},
     serving_tables.BESIDE: {"serving beside": lambda found: _numbers(serving_tables.beside(found))},
     serving_tables.OVERLOAD: {"overload": serving_tables.overload},
+    serving_tables.THROUGHPUT: {"throughput": lambda found: _numbers(serving_tables.throughput(found))},
+    serving_tables.DEPLOYMENTS: {"deployments": lambda found: _table(serving_tables.deployments(found))},
     serving_tables.PROTOCOL: {"protocol beside": lambda found: _table(serving_tables.protocol(found))},
     scale.RESULTS: {
         "scale demand": scale.demand_text,

@@ -68,3 +68,37 @@ def test_what_the_other_server_does_otherwise_has_words() -> None:
     rows = list(tables.protocol(recorded))
     assert len(rows) == len(failed) + 1
     assert all(re.fullmatch(r"\d+ of \d+", count) for _, count, _ in rows[1:])
+
+
+def test_what_ships_for_requests_stands_beside_the_best_engine_alone() -> None:
+    rates = {"intarsia": 200.0, "mnn": 100.0, "openvino": 160.0, "openvino-queue": 150.5}
+    each = {
+        "requests_per_second": rates,
+        "times_as_many": {"openvino": INTERVAL, "mnn": INTERVAL},
+        "ways": {"intarsia": {"chosen": "winograd", "instances": 2, "threads": 1}},
+        "void": False,
+    }
+    assert list(tables.throughput({"networks": {"net": each}}))[1:] == [
+        ("net: winograd", "2 x 1", "200.0", "160.0 (openvino)", "4.00 (3.50 to 4.50)", "150.5")
+    ]
+
+
+def test_a_division_stands_beside_the_best_machine_alone() -> None:
+    def plan(name: str, ms: float, median: float) -> dict[str, Any]:
+        return {"name": name, "ms": ms, "speed": INTERVAL | {"median": median}}
+
+    def each(chosen: str, *plans: dict[str, Any], void: bool = False) -> dict[str, Any]:
+        return {"chosen": chosen, "best_alone": "a", "plans": plans, "control": {"is_void": void, "median": 1.03}}
+
+    found = {
+        "fast": {"latency": each("a", plan("a", 8.0, 1.0))},
+        "slow": {
+            "latency": each("divided", plan("divided", 2.0, 4.0), plan("a", 8.0, 1.0)),
+            "throughput": each("b", plan("b", 9.0, 1.0), plan("a", 8.0, 1.1), plan("divided", 4.0, 2.0), void=True),
+        },
+    }
+    assert list(tables.deployments({"networks": {"net": found}}))[1:] == [
+        ("net", "fast", "latency", "8.0", "-", "-", "a"),
+        ("net", "slow", "latency", "8.0", "2.0", "4.00 (3.50 to 4.50)", "divided"),
+        ("net", "slow", "throughput", "8.0", "4.0", "2.00; control 1.03", "b"),
+    ]
