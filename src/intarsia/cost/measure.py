@@ -313,7 +313,8 @@ class Measurer(AbstractContextManager["Measurer"]):
         known = self._asked(question, given_s[0], again_s)
         took = self.time.deadline.spent - start
         if isinstance(known, Failure) and known.stage == "timeout" and given_s[-1] < self.timeout_s:
-            if known.cause.is_transient:  # on a calm machine the time might have done
+            # On a calm machine the time might have done; a first look that ended at its share is not taken again.
+            if known.cause.is_transient and question.effort.given_up >= 1.0:
                 raise _CutOffError(replace(self.time.refusal(), reason=self.noted(partitions, known).reason))
             self.time.refuse({"partition": key.digest})
             raise _CutOffError(self.time.refusal())

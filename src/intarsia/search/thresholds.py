@@ -21,7 +21,7 @@ class Shares:
     """No further settings of an engine are tried after this share."""
     prefilter_end: float = 0.25
     """No further engine that compiles slowly is tried after this share."""
-    prefilter_given_up: float = 0.3
+    prefilter_given_up: float = 0.2
     """The first look at such an engine is over after this share: compiling even a part may take minutes."""
     mixes_end: float = 0.4
     """No further partition is measured after this share; the rest is for the final decision."""

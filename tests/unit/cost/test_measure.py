@@ -399,6 +399,18 @@ def test_what_the_end_cut_off_is_no_failure_of_the_engine(
     assert hung.stage == "timeout"
 
 
+def test_a_first_look_that_was_cut_off_is_not_taken_again_though_the_machine_was_busy(
+    graph: Graph, tmp_path: Path, client: type[FakeClient]
+) -> None:
+    client.answer = Failed(stage="timeout", reason="no answer", cause=Cause.NO_ANSWER)
+    look, other = Effort(given_up=1e-5), Effort()
+    for effort, seconds, asks in ((look, 1e6, 0), (other, 20.0, 1)):
+        for again in (False, True):
+            before = len(client.asked)
+            hurried(graph, tmp_path, seconds).cost(block(graph, 0), SETTINGS, effort=effort)
+            assert (len(client.asked) > before) is (not again or bool(asks))
+
+
 def test_only_what_measures_waits_for_its_turn(
     graph: Graph, tmp_path: Path, client: type[FakeClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
