@@ -15,5 +15,5 @@ def measure_little(patch: pytest.MonkeyPatch) -> None:
     """One setting of each engine, and the shortest paired benchmark."""
     effort = BenchmarkEffort(seconds=0.0, processes=1, min_rounds=1, repeats=0)
     settings = single_engine._settings
-    patch.setattr(final_benchmark.FinalBenchmark, "_effort", effort)
+    patch.setattr(final_benchmark.FinalBenchmark, "_effort", lambda *_: effort)
     patch.setattr(single_engine, "_settings", lambda *asked: islice(settings(*asked), 1))
