@@ -99,10 +99,9 @@ class Measurer(AbstractContextManager["Measurer"]):
         self._is_stopped = False
         self._workers = WorkerPool(folder, engines)
         self._known: dict[str, Outcome] = {}
-        weight_bytes = sum(weight.nbytes for weight in graph.weights.values())
-        self.timeout_s = PATIENCE.partition_s + PATIENCE.partition_s_per_gigabyte * weight_bytes / 1e9
+        self.timeout_s = PATIENCE.partition_s + PATIENCE.partition_s_per_gigabyte * graph.weight_bytes / 1e9
         facts = {"graph": fingerprint_of(graph), "machine": this_machine().fingerprint}
-        self.time = Timetable(deadline, store, facts, watch, weight_bytes)
+        self.time = Timetable(deadline, store, facts, watch, graph.weight_bytes)
 
     def filled(self, partitions: Iterable[Partition], settings: RunSettings) -> tuple[Partition, ...]:
         """The partitions, with their inside where a nested configuration runs them: found by measuring, then known."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from intarsia.backends.contract import Signature
 from intarsia.remote.model import AT_ONE_TIME
 from intarsia.runtime import CompiledModel
 from intarsia.runtime.executors.feeds import check_feeds
-from intarsia.runtime.executors.stream import Stream, checked_request, requests_of
+from intarsia.runtime.executors.stream import Stream, failed, requests_of, taken
 
 Values = Mapping[str, np.ndarray]
 
@@ -71,13 +72,11 @@ class StageRunner:
             opened = undo.pop_all()
 
         def submit(request: Values) -> Future[dict[str, np.ndarray]]:
-            result: Future[dict[str, np.ndarray]] = Future()
             try:
-                checked = check_feeds(self._inputs, checked_request(request))
-                values = {name: array.copy() for name, array in checked.items()}
+                values = taken(request, partial(check_feeds, self._inputs))
             except Exception as error:
-                result.set_exception(error)
-                return result
+                return failed(error)
+            result: Future[dict[str, np.ndarray]] = Future()
             self._pass_on(pools, 0, values, result)
             return result
 

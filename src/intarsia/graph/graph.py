@@ -54,6 +54,11 @@ class Graph:
         return self.nodes[index]
 
     @property
+    def weight_bytes(self) -> int:
+        """Bytes of all weights in memory."""
+        return sum(weight.nbytes for weight in self.weights.values())
+
+    @property
     def sizes(self) -> Mapping[str, int]:
         """The sizes of open dimensions at which it is measured and verified; empty if all dimensions are known."""
         return MappingProxyType(json.loads(self.metadata.get(SIZES_KEY, "{}")))

@@ -17,7 +17,7 @@ from intarsia.remote.under_way import UnderWay
 from intarsia.runtime import Artifact, CompiledModel
 from intarsia.runtime.artifact.trust import OWN
 from intarsia.runtime.executors.executor import Executor
-from intarsia.runtime.executors.stream import Stream, checked_request, failed, requests_of
+from intarsia.runtime.executors.stream import Stream, failed, requests_of, taken
 from intarsia.runtime.plan import Plan
 
 Load = Callable[[], str]
@@ -101,8 +101,7 @@ class RemoteExecutor(Executor):
 
         def submit(request: Mapping[str, np.ndarray]) -> Future[dict[str, np.ndarray]]:
             try:
-                checked = self._check(checked_request(request))
-                arrays = {name: array.copy() for name, array in checked.items()}
+                arrays = taken(request, self._check)
             except Exception as error:
                 return failed(error)
             return pool.submit(self._checked_run, arrays)

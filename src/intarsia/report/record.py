@@ -102,13 +102,14 @@ def compile_report(
     mixes = [_mix(mix, decision) for mix in (*(() if collage is None else collage.mixes), *_inside_mixes(singles))]
     figures = plan_figures(chosen, verdict, footprints.get(chosen.name))
     alone = [_single(single, decision, footprints) for single in singles if single.target != RUNS_BODIES]
-    weights = sum(weight.nbytes for weight in job.problem.graph.weights.values())
     engines = sorted({registry.engine_of(target) for target in job.problem.leaves})
     found = {
         **request_json(job),
         "latency_ms": latency,
         "figures": {**figures, "max_rel_error": _finite(decision.error), "allowed_error": decision.allowed},
-        "needs": needs_json(chosen.label, figures, alone, decision.artifact, job.origin.model, weights),
+        "needs": needs_json(
+            chosen.label, figures, alone, decision.artifact, job.origin.model, job.problem.graph.weight_bytes
+        ),
         "singles": alone,
         "best_single": None if decision.best_single is None else decision.best_single.label,
         "speedup_vs_best_single": _interval(decision.speedup),

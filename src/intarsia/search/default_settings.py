@@ -106,8 +106,8 @@ def measure_defaults(
         return ()
     watch(Progress(stage="default settings", note=", ".join(plan.label for plan in plans.values())))
     verdict = decision.verdict
-    wanted = {decision.chosen.name, *(plan.name for plan in plans.values())}
-    if decision.chosen.name not in verdict.benchmarked or not wanted <= verdict.benchmarked | verdict.failed.keys():
+    known = verdict.benchmarked | verdict.failed.keys()
+    if decision.chosen.name not in verdict.benchmarked or not {plan.name for plan in plans.values()} <= known:
         builder = Builder(measurer, watch, prefix="default")
         final = FinalBenchmark(problem, measurer, builder, None, deadline, watch, is_brief=True)
         verdict = final.run([decision.chosen, *plans.values()])

@@ -32,7 +32,7 @@ class Shares:
     mixes_of_engines: float = 1.0
     """Partitions are measured for so many times what measuring the engines took, for each minute of the budget."""
     mixes_fewest_s: float = 3.0
-    """Seconds for partitions where engines took less, were known, or an error is allowed, for each minute of it."""
+    """Seconds for partitions, a minute of the budget, where engines took less or are known, or an error is allowed."""
     precision_end: float = 0.7
     """No further plan in reduced precision is looked for after this share."""
     layers_end: float = 0.5

@@ -114,6 +114,11 @@ def checked_request(feeds: Any) -> Feeds:
     return feeds
 
 
+def taken(request: Any, check: Callable[[Feeds], Feeds]) -> Results:
+    """What a request holds, checked and copied: its caller may fill the same arrays with the next one."""
+    return {name: array.copy() for name, array in check(checked_request(request)).items()}
+
+
 def failed(error: BaseException) -> Future[Results]:
     """A request that has come to this error."""
     future: Future[Results] = Future()

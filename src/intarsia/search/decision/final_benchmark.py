@@ -172,16 +172,16 @@ class FinalBenchmark:
     def _effort(self, field: Sequence[Candidate]) -> BenchmarkEffort:
         """Sets enough to show that a mix is faster; fewer where engines alone are compared, of which the fastest ships.
 
-        A comparison shows each engine beside the others, so it takes them all.
+        A comparison shows each engine beside the others, so it takes them all. A small budget has fewer in any case.
         """
         settings = self.problem.settings
         effort = BenchmarkEffort(seconds=SHARES.benchmark_set * settings.budget_s, max_memory=settings.max_memory)
         if self.is_brief or len(field) == 1:
             return replace(effort, processes=1, repeats=0)
-        if settings.budget_s < DECISION.full_budget_s:
-            return replace(effort, processes=PAIRED.settled_sets, repeats=0)
         is_claimed = settings.footprints or self.keep is not None or not all(map(_is_single, field))
-        return effort if is_claimed else replace(effort, processes=PAIRED.settled_sets, repeats=0)
+        if is_claimed and settings.budget_s >= DECISION.full_budget_s:
+            return effort
+        return replace(effort, processes=PAIRED.settled_sets, repeats=0)
 
     def _seconds(self, field: Sequence[Candidate], sets: int) -> float:
         """Seconds that so many sets take, with the artifacts that are written for them."""

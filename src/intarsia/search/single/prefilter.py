@@ -40,7 +40,7 @@ class Prefilter:
         """Whether a target is looked at first: one whose engine compiles slowly, and that nobody named."""
         traits = registry.of(target).traits
         least = traits.compiles_slowly_from
-        is_slow = traits.compiles_slowly or (least is not None and self._weight_bytes() >= least)
+        is_slow = traits.compiles_slowly or (least is not None and self.problem.graph.weight_bytes >= least)
         return is_slow and self.problem.settings.prune and target not in self.problem.named
 
     def verdict(self, target: Target, best: Target | None) -> Failure | None:
@@ -60,9 +60,6 @@ class Prefilter:
         slower = f"{ours.cost_ms / theirs.cost_ms:.1f} times as long as {best.kind.name}"
         reason = f"takes {slower} on the heaviest part, so nothing else was measured"
         return Failure(stage=STAGE, reason=reason, cause=Cause.NOT_ASKED)
-
-    def _weight_bytes(self) -> int:
-        return sum(weight.nbytes for weight in self.problem.graph.weights.values())
 
     def _too_late(self, target: Target) -> str | None:
         """Why there is no time for a target. It is kept: the same question, asked again, has the same answer."""
