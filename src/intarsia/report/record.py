@@ -56,6 +56,7 @@ def request_json(job: Compilation) -> dict[str, Any]:
         "version": __version__,
         "objective": job.problem.settings.objective,
         "max_latency_ms": job.problem.settings.max_latency_ms,
+        "max_error": job.problem.settings.max_error,
         "strategy": job.problem.settings.partition,
         "seed": job.problem.settings.seed,
         "budget_s": job.problem.settings.budget_s,

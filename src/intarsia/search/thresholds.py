@@ -29,7 +29,7 @@ class Shares:
     """Share for partitions even if measuring the engines alone took long, as it does for large models."""
     mixes_latest: float = 0.65
     """No partition is measured after this share in any case: a mix that cannot be compared is of no use."""
-    mixes_of_engines: float = 1.0
+    mixes_of_engines: float = 0.6
     """Partitions are measured for so many times what measuring the engines took, for each minute of the budget."""
     mixes_fewest_s: float = 3.0
     """Seconds for partitions, a minute of the budget, where engines took less or are known, or an error is allowed."""

@@ -56,6 +56,7 @@ class BenchmarkEffort:
 
     Attributes:
         processes: Sets of fresh processes.
+        settled: Sets that do while no plan seems faster than the first.
         rounds: Rounds in each set.
         seconds: Rounds end early after this time in each set, but not before ``min_rounds``.
         min_rounds: Rounds of each set in any case.
@@ -64,6 +65,7 @@ class BenchmarkEffort:
     """
 
     processes: int = 3
+    settled: int = PAIRED.settled_sets
     rounds: int = 10
     seconds: float = 6.0
     min_rounds: int = 4
@@ -85,8 +87,8 @@ def paired_benchmark(
 
     A first contender that fails makes way for the next; a failure that may pass, such as a process that was killed, is
     only one once it happens again. One that the first beats beyond doubt leaves after that set, unless it is the one to
-    ``keep``. No set is begun that would end behind the deadline; of fewer than two, nothing is claimed. Those that are
-    ``also_shown`` take part in one set alone, however fast they are: they have a figure, and decide nothing.
+    ``keep``. No set is begun that would end behind the deadline; of a single one, only large gains are claimed. Those
+    that are ``also_shown`` take part in one set alone, however fast they are: they have a figure, and decide nothing.
     """
     failed: dict[str, tuple[str, str]] = {}
     causes: dict[str, Cause] = {}
@@ -174,10 +176,12 @@ def _joined(several: Iterable[Sequence[float]]) -> tuple[float, ...]:
 
 
 def _sets_wanted(running: Mapping[str, Contender], effort: BenchmarkEffort, found: Verdict) -> int:
-    """One if the first beat all others, or those left differ in settings or options alone; few while none is faster."""
-    if len({tuple(map(_without_options, contender.plan.steps)) for contender in running.values()}) == 1:
+    """One if it shows all: the first beat all others, or who is faster is so by more than luck with memory makes, or
+    those left differ in settings or options alone. Few while none is faster.
+    """
+    if found.has_far_leaders or len({tuple(map(_without_options, each.plan.steps)) for each in running.values()}) == 1:
         return 1
-    return effort.processes if found.leaders else min(effort.processes, PAIRED.settled_sets)
+    return effort.processes if found.leaders else min(effort.processes, effort.settled)
 
 
 def _without_options(step: Step) -> tuple[object, ...]:

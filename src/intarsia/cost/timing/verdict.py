@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -26,6 +26,8 @@ from intarsia.cost.timing.statistics import Interval, hull, median, median_inter
 
 CONTROL_NAME = "control"
 Instances = Annotated[int, Field(ge=1)]
+FAR: Final = 1.0 + PAIRED.control_interval
+"""A gain beyond this is more than luck with memory makes, which a process has in all its rounds."""
 MEMORY_STAGE = "memory"
 """Where a contender failed that needs more memory than it may."""
 
@@ -198,6 +200,11 @@ class Verdict:
         least = 1.0 + PAIRED.control_median
         return tuple(name for name, gain in gains.items() if gain.median > least or gain.low > 1.0)
 
+    @property
+    def has_far_leaders(self) -> bool:
+        """Whether something is faster than the first, and all that seems so is by more than the control may be out."""
+        return bool(self.leaders) and all(self._clears(name, self.first, FAR) for name in self.leaders)
+
     def compared(self, name: str, baseline: str, *, far_counts: bool = False) -> Shown:
         """What is shown of one plan against another; gains and losses by the same rule.
 
@@ -208,9 +215,8 @@ class Verdict:
                 void benchmark too, if that lies within 15 %: such a control matters to smaller gains.
         """
         if self.is_void:
-            least = 1.0 + PAIRED.control_interval
             is_bounded = far_counts and reach(self.control) <= 1.0 + 1.5 * PAIRED.control_interval
-            is_far = is_bounded and self._clears(name, baseline, least)
+            is_far = is_bounded and self._clears(name, baseline, FAR)
             return Shown.FASTER if is_far else Shown.NOTHING
         if self._clears(name, baseline):
             return Shown.FASTER
@@ -221,7 +227,7 @@ class Verdict:
 
         After a single set it takes more than luck with memory makes: a process has that in all its rounds.
         """
-        least = 1.0 + (PAIRED.control_interval if len(self.set_sizes) == 1 else PAIRED.control_median)
+        least = FAR if len(self.set_sizes) == 1 else 1.0 + PAIRED.control_median
         return self._clears(self.first, name, least)
 
     @property

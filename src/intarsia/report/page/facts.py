@@ -143,7 +143,7 @@ def command(report: Json) -> str:
         "--objective": report["objective"] if report.get("objective") == "throughput" else None,
         "--max-latency": report.get("max_latency_ms"),
         "--max-memory": report.get("max_memory"),
-        "--max-error": (report.get("accuracy") or {}).get("max_error"),
+        "--max-error": report.get("max_error"),
     }
     for flag, value in stated.items():
         if value is not None:

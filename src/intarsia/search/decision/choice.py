@@ -127,6 +127,8 @@ def _without_singles(
 
 def too_inexact(plan: Candidate, accuracy: Accuracy) -> str:
     """How a plan misses the accuracy budget, in a sentence."""
+    if not accuracy.inputs:
+        return f"there was no time to see the error of {plan.label} on validation inputs; --budget gives more"
     error = max(accuracy.worst.values())
     return f"{plan.label} has an error of {error:.2g} on validation inputs; {accuracy.max_error:g} is allowed"
 

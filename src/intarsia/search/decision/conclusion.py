@@ -71,7 +71,8 @@ class Benchmark:
         if plan.name not in verdict.benchmarked:
             stage, _ = verdict.failed.get(plan.name, ("", ""))
             return Conclusion.OVER_MEMORY if stage == MEMORY_STAGE else Conclusion.FAILED
-        found = _OF_BENCHMARKED[verdict.compared(plan.name, self.single.name)]
+        shown = verdict.compared(plan.name, self.single.name, far_counts=bool(plan.precisions))
+        found = _OF_BENCHMARKED[shown]
         if found is Conclusion.WON and not self.has_limit and self._peak_bytes(plan) > self._most_bytes:
             return Conclusion.OVER_MEMORY
         return found

@@ -49,8 +49,9 @@ def side_by_side(
 ) -> Verdict:
     """Compare the finalists, and once more with each engine outside them whose figure is better than the best single's.
 
-    Figures of tuning are of other moments, so no engine ships while another one's is lower; and where the finalists
-    failed or were too big, the next engines take part. Each benchmark has at least one engine more, so this ends.
+    Figures of tuning are of other moments, when the machine was faster or slower by what the finalists show; with that
+    allowed for, no engine ships while another one's is lower. Where the finalists failed or were too big, the next
+    engines take part. Each benchmark has at least one engine more, so this ends.
     """
     field = [*finalists(singles, mixes), *reduced]
     verdict = compare(field)
@@ -58,7 +59,7 @@ def side_by_side(
     while True:
         known |= {each.label for each in field}
         best = fastest(singles, verdict)
-        beat_ms = math.inf if best is None else verdict.expected_ms(best.name)
+        beat_ms = math.inf if best is None else verdict.expected_ms(best.name) / _slowdown(field, verdict)
         others = best_of_each([each for each in singles if each.label not in known])
         late = [each for each in others if tuned_ms(each) < beat_ms][: DECISION.other_engines]
         if not late:
@@ -75,3 +76,9 @@ def side_by_side(
             footprints={**before.footprints, **verdict.footprints},
             compile_s={**before.compile_s, **verdict.compile_s},
         )
+
+
+def _slowdown(field: Sequence[Candidate], verdict: Verdict) -> float:
+    """How many times as long as when they were tuned all plans of a benchmark took at least; 1 where it had but one."""
+    known = [plan for plan in field if plan.name in verdict.benchmarked and tuned_ms(plan)]
+    return min(verdict.expected_ms(plan.name) / tuned_ms(plan) for plan in known) if len(known) > 1 else 1.0

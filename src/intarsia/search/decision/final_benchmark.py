@@ -28,7 +28,7 @@ from intarsia.search.decision.contenders import tuned_ms
 from intarsia.search.decision.decision import NO_BENCHMARK
 from intarsia.search.thresholds import DECISION, SHARES
 
-PAIRED_BENCHMARK = 5
+PAIRED_BENCHMARK = 6
 """Part of every key: raised when a paired benchmark is run or judged in another way."""
 
 
@@ -172,7 +172,8 @@ class FinalBenchmark:
     def _effort(self, field: Sequence[Candidate]) -> BenchmarkEffort:
         """Sets enough to show that a mix is faster; fewer where engines alone are compared, of which the fastest ships.
 
-        A comparison shows each engine beside the others, so it takes them all. A small budget has fewer in any case.
+        One does where that is the engine that was the fastest before, too. A comparison shows each engine beside the
+        others, so it takes them all. A small budget has fewer in any case.
         """
         settings = self.problem.settings
         effort = BenchmarkEffort(seconds=SHARES.benchmark_set * settings.budget_s, max_memory=settings.max_memory)
@@ -181,7 +182,8 @@ class FinalBenchmark:
         is_claimed = settings.footprints or self.keep is not None or not all(map(_is_single, field))
         if is_claimed and settings.budget_s >= DECISION.full_budget_s:
             return effort
-        return replace(effort, processes=PAIRED.settled_sets, repeats=0)
+        settled = PAIRED.settled_sets if is_claimed else 1
+        return replace(effort, processes=PAIRED.settled_sets, settled=settled, repeats=0)
 
     def _seconds(self, field: Sequence[Candidate], sets: int) -> float:
         """Seconds that so many sets take, with the artifacts that are written for them."""

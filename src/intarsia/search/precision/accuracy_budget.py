@@ -82,6 +82,8 @@ class AccuracyBudget:
         if allowed is None or not self._exact:
             return None
         measurer, exact = self._measurer, self._exact[0]
+        if plan.partitions == exact.partitions and plan.settings.max_error is None:  # what others are judged by
+            return None
         key = accuracy_key(self._problem, plan, exact, allowed)
         entry: Entry[Accuracy] = Entry(kind="accuracy", key=key, read=self._read_accuracy)
         if (known := recalled(measurer, entry)) is not None:

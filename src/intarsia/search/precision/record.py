@@ -17,7 +17,7 @@ from intarsia.search.decision.builder import plan_facts
 from intarsia.search.precision.reduced_precision import ReducedPrecision, ReducedPrecisionPlans
 from intarsia.target import Target
 
-VERSION = 4
+VERSION = 5
 """Part of every key: raised when the search or the measure of an error changes."""
 
 

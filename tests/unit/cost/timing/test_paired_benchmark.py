@@ -224,7 +224,7 @@ def test_sets_are_added_until_the_control_holds(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_set_is_added_where_one_is_faster_but_not_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    won = one_set(a=[10.0] * 20, b=[8.0] * 20, control=[10.0] * 20)
+    won = one_set(a=[10.0] * 20, b=[9.5] * 20, control=[10.0] * 20)
     lost = one_set(a=[10.0] * 3, b=[11.0] * 3, control=[10.0] * 3)
     found, ran, _ = run(monkeypatch, [won, lost, won, won, won], "a", "b")
     assert len(ran) == 4
@@ -245,17 +245,26 @@ def test_no_set_is_begun_that_would_end_behind_the_deadline(
 
 
 def test_what_won_both_sets_before_the_deadline_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    won = one_set(a=[10.0] * 9, b=[8.0] * 9, control=[10.0] * 9)
+    won = one_set(a=[10.0] * 9, b=[9.5] * 9, control=[10.0] * 9)
     found, ran, _ = run(monkeypatch, [won] * 5, "a", "b", effort=THOROUGH, deadline=ticking(25.0))
     assert len(ran) == 2
     assert found.compared("b", "a") is Shown.FASTER
 
 
-def test_of_one_set_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
-    won = one_set(a=[10.0] * 9, b=[8.0] * 9, control=[10.0] * 9)
+@pytest.mark.parametrize(("ms", "sets", "shown"), [(9.5, 3, Shown.FASTER), (8.0, 1, Shown.FASTER)])
+def test_one_set_does_where_a_plan_is_far_faster(
+    monkeypatch: pytest.MonkeyPatch, ms: float, sets: int, shown: Shown
+) -> None:
+    won = one_set(a=[10.0] * 9, b=[ms] * 9, control=[10.0] * 9)
+    found, ran, _ = run(monkeypatch, [won] * 5, "a", "b", effort=THOROUGH)
+    assert (len(ran), found.compared("b", "a")) == (sets, shown)
+
+
+@pytest.mark.parametrize(("ms", "shown"), [(9.5, Shown.NOTHING), (8.0, Shown.FASTER)])
+def test_of_one_set_only_a_large_gain_is_claimed(monkeypatch: pytest.MonkeyPatch, ms: float, shown: Shown) -> None:
+    won = one_set(a=[10.0] * 9, b=[ms] * 9, control=[10.0] * 9)
     found, ran, _ = run(monkeypatch, [won] * 5, "a", "b", effort=THOROUGH, deadline=ticking(5.0))
-    assert len(ran) == 1
-    assert found.compared("b", "a") is not Shown.FASTER
+    assert (len(ran), found.compared("b", "a")) == (1, shown)
 
 
 def test_a_control_that_is_out_at_the_deadline_is_void(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,7 +147,7 @@ def test_the_commands_can_be_pasted() -> None:
     assert "--target" not in facts.command(REPORT)
     buckets = [{"ranges": {"seq": [1, 64]}}, {"ranges": {"seq": [65, 512]}}]
     assert "--shape seq=1..512/64 " in facts.command(REPORT | {"buckets": buckets})
-    bound = report | {"shapes": {"N": 2, "x": [1, 3], "y": [4]}, "max_memory": 5000, "accuracy": {"max_error": 0.05}}
+    bound = report | {"shapes": {"N": 2, "x": [1, 3], "y": [4]}, "max_memory": 5000, "max_error": 0.05}
     assert shlex.split(facts.command(bound))[-12:-2] == [
         *("--max-memory", "5000", "--max-error", "0.05", "--shape", "N=2", "--shape", "x=1x3", "--shape", "y=4x"),
     ]

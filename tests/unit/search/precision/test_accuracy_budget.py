@@ -88,6 +88,12 @@ def test_what_won_is_judged_by_its_worst_output(tmp_path: Path, off: float, hold
     assert accuracy.mean["z"] == 0.0
 
 
+def test_the_plan_that_others_are_judged_by_is_not_judged(tmp_path: Path) -> None:
+    telling: Any = Telling(tmp_path, 0.005)
+    some, plan = _accuracy_budget(telling, 0.01)
+    assert (some.judge(plan), telling.asked) == (None, 0)
+
+
 def test_what_is_known_of_a_plan_is_not_asked_again(tmp_path: Path) -> None:
     telling: Any = Telling(tmp_path, 0.005)
     some, plan = _accuracy_budget(telling, 0.01)
