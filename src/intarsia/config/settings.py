@@ -85,6 +85,8 @@ class RunSettings:
             ships without.
         instances: How often a server loads the plan, each time with so many threads: so many requests are answered at
             one time. A single call is not concerned.
+        batch: How many requests a server may answer by one call, if so many wait: it joins their inputs along the first
+            dimension, and divides the outputs. A call of the model itself is not concerned.
     """
 
     threads: int
@@ -97,6 +99,7 @@ class RunSettings:
     ahead_of_time: bool = False
     emulated: Emulated | None = None
     instances: int = 1
+    batch: int = 1
 
     def facts(self) -> dict[str, Any]:
         """All of it as JSON-able values: what two plans or measurements differ by if their settings do."""
@@ -111,6 +114,7 @@ class RunSettings:
             del facts["ahead_of_time"]
         if self.emulated is None:
             del facts["emulated"]
-        if self.instances == 1:
-            del facts["instances"]
+        for name in ("instances", "batch"):
+            if facts[name] == 1:
+                del facts[name]
         return facts

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from intarsia.target import Target
 
 VERSION = 2
-_RARE: Mapping[str, object] = {"inside": None, "bodies": (), "instances": 1}
+_RARE: Mapping[str, object] = {"inside": None, "bodies": (), "instances": 1, "batch": 1}
 """Fields that are left out where they are as in almost every plan: older readers, and that in C++, do not know them."""
 
 

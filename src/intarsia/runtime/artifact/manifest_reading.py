@@ -140,6 +140,7 @@ _SETTINGS = record(
         "verified": Field(flag, True),
         "emulated": Field(optional(_EMULATED), None),
         "instances": Field(integer, 1),
+        "batch": Field(integer, 1),
     },
 )
 _STEP_FIELDS: Fields = {
