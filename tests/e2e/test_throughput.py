@@ -133,3 +133,37 @@ def test_a_latency_without_the_objective_is_wrong_use(path: Path, intarsia: Call
     done = intarsia("compile", path, "--max-latency", "20")
     assert done.code == 2
     assert "--max-latency MS goes with --objective throughput" in done.err
+
+
+def rows_apart(*, mixed: bool = False) -> onnx.ModelProto:
+    """Products whose rows have nothing to do with each other, or a mean over them."""
+    rng = np.random.default_rng(0)
+    weights = [numpy_helper.from_array(rng.standard_normal((64, 64)).astype(np.float32) / 8, f"w{n}") for n in (0, 1)]
+    nodes = [helper.make_node("MatMul", ["x", "w0"], ["a"]), helper.make_node("Relu", ["a"], ["b"])]
+    nodes.append(helper.make_node("Softmax", ["b"], ["c"], axis=0 if mixed else 1))
+    nodes.append(helper.make_node("MatMul", ["c", "w1"], ["y"]))
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 64]) for name in ("x", "y")]
+    graph = helper.make_graph(nodes, "rows", ends[:1], ends[1:], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_requests_are_joined_where_rows_have_nothing_to_do_with_each_other(
+    folder: Path, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch, *, mixed: bool
+) -> None:
+    measure_little(monkeypatch)
+    file = folder / f"rows-{mixed}.onnx"
+    onnx.save(rows_apart(mixed=mixed), file)
+    with intarsia.compile(file, "onnxruntime", shapes={"N": "1..8"}, **settings) as model:
+        batches = model.report["batches"]
+        artifact = model.save(folder / "rows.intarsia")
+        x = np.random.default_rng(1).standard_normal((8, 64)).astype(np.float32)
+        joined, alone = model({"x": x})["y"], model({"x": x[:1]})["y"]
+    assert Artifact(artifact).manifest.settings.batch == batches["batch"]
+    assert batches["reason"] in Artifact(artifact).report()["reason"]
+    if mixed:
+        assert (batches["batch"], batches["sizes"]) == (1, [])
+        assert "they change each other's answers" in batches["reason"]
+    else:
+        assert [row["batch"] for row in batches["sizes"]] == [1, 4, 8]
+        np.testing.assert_allclose(joined[:1], alone, rtol=1e-4, atol=1e-5)

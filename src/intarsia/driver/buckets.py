@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from intarsia.cost.records.store import Store
@@ -15,15 +16,20 @@ from intarsia.cost.worker.workspace import Workspace
 from intarsia.driver.interruption import without_best
 from intarsia.driver.stages import run_stages
 from intarsia.errors import BackendError, InputError, MismatchError, MissingStageError, NoCoverError
+from intarsia.evaluation.batches import Batches, compare_batches
 from intarsia.evaluation.bucket_bounds import EndFault, check_ends
+from intarsia.graph import Graph
 from intarsia.graph.ranges import Ranges
 from intarsia.planning.request import Request
 from intarsia.report.record import report_of_sizes
 from intarsia.runtime import Artifact, Bucket, Build, CompiledModel, attach_report, write_buckets
 from intarsia.runtime.artifact.trust import OWN
+from intarsia.search.thresholds import SHARES
 
 ENDS_SHARE: Final = 0.15
 """Share of the time that is kept for checking the ends of each bucket."""
+BATCHES_SHARE: Final = 0.25
+"""Share that is kept for comparing batches, where requests a second are asked for."""
 
 
 def run_buckets(
@@ -61,6 +67,13 @@ def run_buckets(
                     write_buckets(path, graph, [_unverified(bucket, build) for bucket, build in built])
                     unshown = f"this could not be shown to answer rightly, and ships unverified: {error}"
                     report |= {"verified": False, "reason": f"{unshown}; --strict refuses it"}
+                if request.search.is_for_throughput:
+                    batches = search.batches(path, graph)
+                    if batches.batch > 1:
+                        write_buckets(
+                            path, graph, [_with_batch(bucket, build, batches.batch) for bucket, build in built]
+                        )
+                    report |= {"batches": batches.export(), "reason": f"{report['reason']}; {batches.reason}"}
                 attach_report(path, report)
                 model = CompiledModel(Artifact(path, OWN), on_close=work.remove)
                 undo.pop_all()
@@ -79,7 +92,8 @@ class _Search:
         deadline: Deadline,
         held: ExitStack,
     ) -> None:
-        settings = replace(request.search, budget_s=(1 - ENDS_SHARE) * request.search.budget_s / len(buckets))
+        self._kept = ENDS_SHARE + (BATCHES_SHARE if request.search.is_for_throughput else 0.0)
+        settings = replace(request.search, budget_s=(1 - self._kept) * request.search.budget_s / len(buckets))
         stated = request.shapes or {}
         self.parts: list[tuple[Bucket, Artifact]] = []
         self._requests = [replace(request, search=settings, shapes={**stated, **ranges}) for ranges in buckets]
@@ -113,9 +127,24 @@ class _Search:
             return
         raise fault.error
 
+    def batches(self, path: Path, graph: Graph) -> Batches:
+        """How many requests one call of the artifact should answer."""
+        search = self._requests[-1].search
+        return compare_batches(
+            path,
+            graph,
+            self.parts[-1][0],
+            self._records,
+            seed=search.seed,
+            seconds=SHARES.benchmark_set * search.budget_s,
+            max_latency_ms=search.max_latency_ms,
+            watch=Counting(self._watch, self._deadline),
+            deadline=self._deadline,
+        )
+
     def _time_for(self, several: int) -> Deadline:
         """The share of one of so many buckets in the time that is left."""
-        kept = ENDS_SHARE * self._deadline.seconds
+        kept = self._kept * self._deadline.seconds
         return self._deadline.share(max(0.0, (self._deadline.left - kept) / several), self._share_s)
 
     def _part(self, request: Request, ranges: Ranges, time: Deadline) -> tuple[Bucket, Artifact]:
@@ -125,7 +154,7 @@ class _Search:
         return Bucket(ranges=ranges, sizes=sizes, plan=compiled.artifact.plan), compiled.artifact
 
     def _announce(self, last: Deadline, left: int) -> None:
-        needed = (self._deadline.spent + left * last.spent) / (1 - ENDS_SHARE)
+        needed = (self._deadline.spent + left * last.spent) / (1 - self._kept)
         if not last.because or needed <= self._deadline.seconds:
             return
         total = math.ceil(needed)
@@ -141,6 +170,12 @@ def _without_engines(request: Request, engines: Iterable[str], reason: str) -> I
         return
     for barred in dict.fromkeys([*((name,) for name in names), names]):
         yield replace(request, barred={name: f"{name} {reason}" for name in barred})
+
+
+def _with_batch(bucket: Bucket, build: Build, batch: int) -> tuple[Bucket, Build]:
+    """The same, of which one call may answer so many requests."""
+    plan = replace(build.plan, settings=replace(build.plan.settings, batch=batch))
+    return replace(bucket, plan=plan), replace(build, plan=plan)
 
 
 def _unverified(bucket: Bucket, build: Build) -> tuple[Bucket, Build]:

@@ -99,7 +99,8 @@ class CompileSettings:
             model is planned. The artifact names the libraries; it does not hold them.
         objective: What the plan is to be best at: ``latency``, the time of one call; or ``throughput``, the requests a
             second of several instances of it, which divide the threads among them. The artifact says how many, and
-            ``intarsia serve`` loads so many.
+            ``intarsia serve`` loads so many. Where the first dimension of every input is a range from 1 on, calls that
+            answer several requests are tried too, and the artifact says up to how many gain by that.
         max_latency: Milliseconds that 99 of 100 calls may take at most while all instances are at work, where the
             objective is ``throughput``.
         search: What of this steers the search, checked and in its units; made from the others.
@@ -173,10 +174,11 @@ class CompileSettings:
             raise ConfigError(f"objective={shown(self.objective)}: give one of {', '.join(get_args(Objective))}")
         if self.objective != "throughput" and self.max_latency is not None:
             raise ConfigError("--max-latency MS goes with --objective throughput: state both, or leave it out")
-        if self.objective == "throughput" and (ranges := ranges_of(self.shapes or {})):
+        ranges = ranges_of(self.shapes or {}) if self.objective == "throughput" else {}
+        if several := [f"{name}={range_}" for name, range_ in ranges.items() if range_.edges]:
             raise ConfigError(
-                f"objective throughput: sizes of {', '.join(ranges)} may vary, and only plans of one size are measured "
-                "under load; give one size instead of a range, or leave the objective out"
+                f"objective throughput: {', '.join(several)} makes buckets, each with a plan of its own, and a server "
+                "loads the instances of one; leave out what stands behind the slash"
             )
         return self.objective
 

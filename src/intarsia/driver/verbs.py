@@ -54,7 +54,8 @@ def compile(
         with disk_errors(records.folder):
             if not ranges:
                 return run_stages(request, records, progress, deadline)
-            return run_buckets(request, all_buckets(ranges), records, progress, deadline)
+            buckets = (ranges,) if stated.search.is_for_throughput else all_buckets(ranges)
+            return run_buckets(request, buckets, records, progress, deadline)
 
 
 def tune(

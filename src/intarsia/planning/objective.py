@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from intarsia.config import CompilationConfig
 from intarsia.config.search_settings import SearchSettings
 from intarsia.errors import ConfigError
@@ -9,19 +11,21 @@ from intarsia.partitioning import PlanFile
 from intarsia.planning.availability import EXECUTORS, RUNTIMES
 from intarsia.target import Target
 
+_OPEN_SIZES: Final = "vm"
+
 
 def check_objective(config: CompilationConfig, search: SearchSettings, plan: PlanFile | None) -> None:
     """Raise a `ConfigError` where throughput is the objective and what is described cannot be loaded several times."""
     if not search.is_for_throughput:
         return
     for what, stated, served in (
-        ("executor", config.executor, EXECUTORS[0]),
-        ("runtime", config.runtime, RUNTIMES[0]),
+        ("executor", config.executor, (EXECUTORS[0], _OPEN_SIZES)),
+        ("runtime", config.runtime, RUNTIMES[:1]),
     ):
-        if stated.kind.name != served:
+        if stated.kind.name not in served:
             raise ConfigError(
-                f"objective throughput: instances are served by the {what} {served}, and the {what} {str(stated)!r} "
-                f"is asked for: state {served}, or leave the objective out"
+                f"objective throughput: instances are served by the {what} {' or '.join(served)}, and the {what} "
+                f"{str(stated)!r} is asked for: state {served[0]}, or leave the objective out"
             )
     nested = next((member for member in config.targets if not isinstance(member, Target)), None)
     if nested is not None:

@@ -41,6 +41,8 @@ class Contender:
     Attributes:
         instances: How many instances of it are at work at one time in its turns, each called again and again; ``None``
             times single calls.
+        requests: How many requests each of these calls answers.
+        folder: Where the values are that it is fed; where those of all contenders are, if left out.
     """
 
     name: str
@@ -48,6 +50,8 @@ class Contender:
     plan: Plan
     trust: Trust = UNSTATED
     instances: int | None = None
+    requests: int = 1
+    folder: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +266,9 @@ class _FailedError(Exception):
 
 
 def _worker(folder: Path, contender: Contender) -> WorkerClient:
-    worker = WorkerClient(folder, worker_environment(contender.plan.engines, contender.plan.settings))
+    worker = WorkerClient(
+        contender.folder or folder, worker_environment(contender.plan.engines, contender.plan.settings)
+    )
     worker.start()  # all of them at one time
     return worker
 
@@ -324,7 +330,7 @@ def _rounds(
         for name in rng.sample(list(workers), len(workers)):
             settle_s = PAIRED.settle_s if running[name].plan.settings.spin is Spin.FREE else 0.0
             ms, calls_ms = _turn(name, workers[name], requests[name], slowdown, settle_s)
-            rounds[name].append(ms)
+            rounds[name].append(ms / running[name].requests)
             calls[name] += calls_ms
     return {name: tuple(ms) for name, ms in rounds.items()}, {name: tuple(ms) for name, ms in calls.items()}
 

@@ -316,6 +316,8 @@ def _settings_faults(at: str, settings: RunSettings, steps: int) -> Iterator[Fau
     for name in ("threads", "instances"):
         if not 1 <= (count := getattr(settings, name)) <= MOST_THREADS:
             yield f"{at}.{name}", f"{count} is no number of {name} from 1 to {MOST_THREADS}"
+    if not 1 <= settings.batch <= MOST_REQUESTS:
+        yield f"{at}.batch", f"{settings.batch} is no number of requests from 1 to {MOST_REQUESTS}"
     if settings.max_error is not None and not (isfinite(settings.max_error) and settings.max_error >= 0):
         yield f"{at}.max_error", f"{settings.max_error} is no error"
     cores = None if settings.emulated is None else settings.emulated.cores
