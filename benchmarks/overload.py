@@ -31,7 +31,7 @@ import psutil
 from benchmarks import competitors, results_file
 from benchmarks.loopback_load import BYTES, GRPC, MODEL, Door, doors, turn
 from benchmarks.open_loop import ANSWERED, CUT, REFUSED, Ask, Asked, Outcome, OverGrpc, OverHttp, asking
-from benchmarks.serving import LAYERS, feed, write_model
+from benchmarks.served_models import LAYERS, feed, write_model
 from benchmarks.serving_tables import OVERLOAD
 from intarsia.cost.timing.statistics import median, percentile
 from intarsia.cost.worker.lock import machine_lock

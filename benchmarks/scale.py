@@ -27,7 +27,8 @@ import numpy as np
 
 from benchmarks import competitors, results_file
 from benchmarks.queue_simulation import Fleet, Policy, Seconds, poisson, simulate
-from benchmarks.serving import feed, over_grpc, per_second, served, write_model
+from benchmarks.served_models import feed, write_model
+from benchmarks.serving import over_grpc, per_second, served
 from intarsia.cost.worker.lock import machine_lock
 from intarsia.runtime.executors.pinning import pinned
 from intarsia.serving.grpc.messages import SERVICE, messages

@@ -1,7 +1,8 @@
 """What serving costs: a request over HTTP and gRPC against the call in the process, and what many clients get.
 
-``python -m benchmarks.serving`` builds a model of about a millisecond on one engine, serves it in a process of its own
-on loopback, and writes ``benchmarks/results/serving.json``. With one client, calls in the process, over HTTP (tensors
+``python -m benchmarks.serving`` builds two models of about a millisecond on one engine (one of fixed sizes, and one of
+open batches, which is compiled for requests), serves each in a process of its own on loopback, and writes
+``benchmarks/results/serving.json``. With one client, calls in the process, over HTTP (tensors
 as bytes, kept connection, the standard library's client) and over gRPC (raw tensors) take turns, so that what slows the
 machine slows all alike. Clients in Python take a good part of that time themselves, so that one client of h2load, which
 is C, has turns as well. With 16 clients of h2load, the requests per second of each are compared with the best that
@@ -26,24 +27,17 @@ from typing import Any
 
 import grpc
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper, save
 
 from benchmarks import competitors, results_file
 from benchmarks.loopback_load import MODEL, Turn, doors, turn
+from benchmarks.served_models import Served, fixed_size, open_batches
 from benchmarks.serving_tables import IN_PROCESS, SERVING
-from intarsia.config import RunSettings, Spin
 from intarsia.cost.worker.lock import machine_lock
-from intarsia.graph import load_model
-from intarsia.partitioning import Partition
-from intarsia.runtime import Artifact, CompiledModel, attach_report, build, plan_of, write_artifact
+from intarsia.runtime import Artifact, CompiledModel
 from intarsia.runtime.executors.pinning import pinned
 from intarsia.serving.grpc.messages import SERVICE, messages
-from intarsia.target import Target
 from tests.serving.process import serving
 
-ENGINE = "onnxruntime"
-WIDTH, LAYERS, ROWS = 256, 40, 16
-"""Of the model: it takes a millisecond on one thread of a server's processor."""
 CLIENTS = 16
 _ROUNDS_OF_A_TURN = 10
 """Rounds of calls for each turn of a client in C."""
@@ -58,37 +52,6 @@ class Effort:
     rounds: int
     calls: int
     seconds: float
-
-
-def write_model(path: Path, layers: int = LAYERS, *, onnx: Path | None = None) -> None:
-    """Write an artifact of some layers of equal width, and the model itself, where a file is named."""
-    rng = np.random.default_rng(0)
-    nodes, weights, before = [], [], "x"
-    for layer in range(layers):
-        weight = rng.standard_normal((WIDTH, WIDTH)).astype(np.float32) / WIDTH**0.5
-        weights.append(numpy_helper.from_array(weight, f"w{layer}"))
-        after = "y" if layer == layers - 1 else f"r{layer}"
-        nodes += [
-            helper.make_node("MatMul", [before, f"w{layer}"], [f"m{layer}"]),
-            helper.make_node("Relu", [f"m{layer}"], [after]),
-        ]
-        before = after
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, (ROWS, WIDTH)) for name in ("x", "y")]
-    model = helper.make_model(
-        helper.make_graph(nodes, "layers", ends[:1], ends[1:], weights), opset_imports=[helper.make_opsetid("", 21)]
-    )
-    model.ir_version = 10
-    if onnx is not None:
-        save(model, onnx)
-    graph = load_model(model)
-    part = Partition(target=Target(ENGINE), nodes=tuple(node.id for node in graph.nodes))
-    write_artifact(path, graph, build(graph, plan_of(graph, [part], RunSettings(threads=1, spin=Spin.NEVER))))
-    attach_report(path, {})
-
-
-def feed() -> np.ndarray:
-    """What every request asks."""
-    return np.random.default_rng(1).standard_normal((ROWS, WIDTH)).astype(np.float32)
 
 
 def over_http(address: str, x: np.ndarray) -> Ask:
@@ -137,9 +100,10 @@ def served(artifact: Path, instances: int, *options: str) -> Iterator[Mapping[st
         yield {"http": server.http, "grpc": server.grpc}
 
 
-def one_client(artifact: Path, effort: Effort, folder: Path) -> Json:
+def one_client(served_model: Served, effort: Effort, folder: Path) -> Json:
     """Milliseconds of each sort of call, which take turns, and of the same requests by a client in C."""
-    x, ways = feed(), doors(feed(), "y")
+    artifact, x = served_model.artifact, served_model.x
+    ways = doors(x, "y")
     turns: dict[str, list[Turn]] = {name: [] for name in ways}
     with served(artifact, 1) as addresses, CompiledModel(Artifact(artifact)) as model:
         asks: dict[str, Ask] = {name: ask(addresses[name], x) for name, ask in ASKED.items()}
@@ -196,12 +160,13 @@ def divided(cores: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(cores[:-most] or cores), tuple(cores[-most:])
 
 
-def many_clients(artifact: Path, effort: Effort, folder: Path) -> Json:
+def many_clients(served_model: Served, effort: Effort, folder: Path) -> Json:
     """Requests per second of 16 clients, and of one process with as many threads as loaded models, by their number.
 
     Both have the same cores, and the clients have others: what they take themselves is told beside.
     """
-    x, ways = feed(), doors(feed(), "y")
+    artifact, x = served_model.artifact, served_model.x
+    ways = doors(x, "y")
     found: dict[str, list[float]] = {}
     clients: dict[str, list[Turn]] = {}
     own, theirs = divided(sorted(os.sched_getaffinity(0)))
@@ -238,18 +203,24 @@ def main() -> None:
     effort = Effort(rounds=3, calls=20, seconds=0.5) if given.quick else Effort(rounds=60, calls=50, seconds=4.0)
     before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder, machine_lock():
-        artifact = Path(folder) / "m.intarsia"
-        write_model(artifact)
+        place = Path(folder)
+        models = {"fixed": fixed_size(place), "batches": open_batches(place)}
         results = {
             "machine": competitors.machine(),
             "engines": competitors.versions(),
             "load_before": before,
-            "one_client": one_client(artifact, effort, Path(folder)),
             "clients": CLIENTS,
-            "many_clients": many_clients(artifact, effort, Path(folder)),
+            **{
+                name: {
+                    "batch": model.batch,
+                    "one_client": one_client(model, effort, place),
+                    "many_clients": many_clients(model, effort, place),
+                }
+                for name, model in models.items()
+            },
         }
     results_file.store(given.results, results)
-    print(json.dumps({name: results[name] for name in ("load_before", "one_client", "many_clients")}, indent=1))
+    print(json.dumps({name: results[name] for name in ("load_before", *models)}, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """`intarsia serve` beside another server of the same protocol: the same model, engine, threads and clients.
 
-``python -m benchmarks.serving_beside`` serves a model of about a millisecond by ONNX Runtime, once, on one thread, with
-``intarsia serve`` and with kserve's own server (a custom model of a few lines, `benchmarks.kserve_program`, in an
-environment that is made for it). One client and 16 of h2load's ask over HTTP with JSON, over HTTP with tensors as bytes
-and over gRPC. The servers take turns; Intarsia has two turns in each round, of which the second is the control. It
-writes ``benchmarks/results/serving_beside.json``. Wants a quiet machine; takes about ten minutes.
+``python -m benchmarks.serving_beside`` serves two models of about a millisecond (one of fixed sizes, one of open
+batches) by ONNX Runtime, each once, on one thread, with ``intarsia serve`` and with kserve's own server (a custom model
+of a few lines, `benchmarks.kserve_program`, in an environment that is made for it). One client and 16 of h2load's ask
+over HTTP with JSON, over HTTP with tensors as bytes and over gRPC. The servers take turns; Intarsia has two turns in
+each round, of which the second is the control. It writes ``benchmarks/results/serving_beside.json``. Wants a quiet
+machine; takes about twenty minutes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from benchmarks import competitors, results_file
 from benchmarks.loopback_load import MODEL, Door, Turn, answer_over_http, doors, turn
 from benchmarks.other_server import NAME, environment, other_server, versions
 from benchmarks.paired_benchmark import CONTROL, CONTROL_LIMIT
-from benchmarks.serving import feed, served, write_model
+from benchmarks.served_models import Served, fixed_size, open_batches
+from benchmarks.serving import served
 from benchmarks.serving_tables import BESIDE, OWN
 from intarsia.cost.timing.statistics import median, median_interval, paired_ratios
 from intarsia.cost.worker.lock import machine_lock
@@ -81,12 +83,10 @@ def figures(turns: Mapping[str, Sequence[Turn]]) -> Json:
     }
 
 
-def measure(folder: Path, python: Path, effort: Effort) -> Json:
+def measure(model: Served, folder: Path, python: Path, effort: Effort) -> Json:
     """The figures by door and number of clients."""
-    artifact, model = folder / "m.intarsia", folder / "m.onnx"
-    write_model(artifact, onnx=model)
-    found, results = doors(feed(), "y"), Json()
-    with served(artifact, 1) as own, other_server(python, {MODEL: model}, threads=1) as other:
+    found, results = doors(model.x, "y"), Json()
+    with served(model.artifact, 1) as own, other_server(python, {MODEL: model.onnx}, threads=1) as other:
         addresses = {OWN: own, NAME: other, CONTROL: own}
         check_answers(found, addresses)
         for name, door in found.items():
@@ -110,12 +110,18 @@ def main() -> None:
     given = parser.parse_args()
     python = environment(version("onnxruntime"))
     before = os.getloadavg()[0]
+    effort = QUICK if given.quick else FULL
     with tempfile.TemporaryDirectory() as folder, machine_lock():
+        place = Path(folder)
+        models = {"fixed": fixed_size(place), "batches": open_batches(place)}
         results = {
             "machine": competitors.machine(),
             "versions": {OWN: version("intarsia"), NAME: dict(versions(python))},
             "load_before": before,
-            "doors": measure(Path(folder), python, QUICK if given.quick else FULL),
+            **{
+                name: {"batch": model.batch, "doors": measure(model, place, python, effort)}
+                for name, model in models.items()
+            },
         }
     results_file.store(given.results, results)
     print(json.dumps(results, indent=1))

@@ -396,8 +396,14 @@ def _cpu(found: Json) -> str:
 
 
 SERVED: Mapping[Path, Mapping[str, Callable[[Json], str]]] = {
-    serving_tables.SERVING: {"overhead of serving": lambda found: _numbers(serving_tables.overhead(found))},
-    serving_tables.BESIDE: {"serving beside": lambda found: _numbers(serving_tables.beside(found))},
+    serving_tables.SERVING: {
+        "overhead of serving": lambda found: _numbers(serving_tables.overhead(found["fixed"])),
+        "overhead of batches": lambda found: _numbers(serving_tables.overhead(found["batches"])),
+    },
+    serving_tables.BESIDE: {
+        "serving beside": lambda found: _numbers(serving_tables.beside(found["fixed"])),
+        "batches beside": lambda found: _numbers(serving_tables.beside(found["batches"])),
+    },
     serving_tables.OVERLOAD: {"overload": serving_tables.overload},
     serving_tables.THROUGHPUT: {"throughput": lambda found: _numbers(serving_tables.throughput(found))},
     serving_tables.DEPLOYMENTS: {"deployments": lambda found: _table(serving_tables.deployments(found))},
