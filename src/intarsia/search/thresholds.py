@@ -256,6 +256,8 @@ class PrecisionLimits:
     """Inputs of the validation set, which decides nothing but whether the plan ships."""
     validation_least: int = 8
     """Fewest of them that tell anything, where there is no time for all."""
+    judged_late: float = 0.08
+    """Share of the budget by which judging a plan that won may end too late."""
     input_ms: float = 20.0
     """What making, writing and reading an input takes beside running it."""
 

@@ -112,7 +112,13 @@ class AccuracyBudget:
         time.kept_s = 0.0
         counts = (PRECISION.validation, PRECISION.validation // 2, PRECISION.validation_least)
         questions = ((count, {"judged": plan.name, "inputs": count}) for count in counts)
-        return next((n for n, asked in questions if time.may_benchmark(asked, self._judging_s(plan, n))), 0)
+        found = next((n for n, asked in questions if time.may_benchmark(asked, self._judging_s(plan, n))), 0)
+        if found or not plan.precisions:
+            return found
+        # It was shown to be faster, and cannot ship unjudged: all that was spent on it would be lost.
+        late_s = PRECISION.judged_late * time.deadline.stated
+        is_near = self._judging_s(plan, counts[-1]) <= time.left_to_benchmark + late_s
+        return counts[-1] if is_near else 0
 
     def _judging_s(self, plan: Candidate, count: int) -> float:
         """Seconds in which a plan and the one in fp32 answer so many inputs."""
