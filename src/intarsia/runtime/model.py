@@ -128,7 +128,7 @@ class CompiledModel(Forkable):
             raise FeedError("a mapping of all arrays is given, and more beside it; put those into the mapping")
         else:
             arrays = named_feeds(self.inputs, feeds, named)
-        results = self.load().run(arrays)
+        results = (self._executor or self.load()).run(arrays)
         for array in arrays.values():
             if array.__class__ is not np.ndarray:
                 make = library_of(arrays.values())
