@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client import (
@@ -28,6 +29,7 @@ _BOUNDS_S = (
     *(0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05),
     *(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0),
 )
+_BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 _AT_ONCE: Final = 64
 """Answered requests whose times are counted together: right behind a model's work, code is out of the caches."""
 
@@ -70,6 +72,14 @@ class Figures(Collector):
             registry=self.registry,
         )
 
+        self._batches = Histogram(
+            "intarsia_batch_requests",
+            "Requests that one call of a model answered, of models whose requests are put together.",
+            ("model",),
+            buckets=_BATCHES,
+            registry=self.registry,
+        )
+
     def of(self, model: str) -> ModelFigures:
         """Those of one model."""
         figures = ModelFigures(
@@ -78,6 +88,7 @@ class Figures(Collector):
             refusals={why: self._refusals.labels(model, why) for why in ("queue", "timeout", "draining")},
             waiting=self._waiting.labels(model),
             reloads={result: self._reloads.labels(model, result) for result in ("swapped", "failed")},
+            batches=partial(self._batches.labels, model),
         )
         self._models.append(figures)
         return figures
@@ -96,7 +107,7 @@ class Figures(Collector):
 class ModelFigures:
     """The figures of one model, looked up once: a look-up takes longer than the counting."""
 
-    __slots__ = ("_taken", "refusals", "reloads", "requests", "seconds", "waiting")
+    __slots__ = ("_batches", "_of_batches", "_taken", "refusals", "reloads", "requests", "seconds", "waiting")
 
     def __init__(
         self,
@@ -106,12 +117,15 @@ class ModelFigures:
         refusals: Mapping[str, Counter],
         waiting: Gauge,
         reloads: Mapping[str, Counter],
+        batches: Callable[[], Histogram],
     ) -> None:
         self.seconds = seconds
         self.requests = requests
         self.refusals = refusals
         self.waiting = waiting
         self.reloads = reloads
+        self._of_batches = batches
+        self._batches: Histogram | None = None
         self._taken: deque[tuple[float, float, float, float]] = deque()
 
     def took(self, queue: float, decode: float, compute: float, encode: float) -> None:
@@ -119,6 +133,12 @@ class ModelFigures:
         self._taken.append((queue, decode, compute, encode))
         if len(self._taken) >= _AT_ONCE:
             self.count()
+
+    def called(self, requests: int) -> None:
+        """Count a call that answered so many requests together; a model that has none has no such figure."""
+        if self._batches is None:
+            self._batches = self._of_batches()
+        self._batches.observe(requests)
 
     def count(self) -> None:
         """Count those that are not counted yet."""

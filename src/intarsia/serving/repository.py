@@ -12,8 +12,9 @@ from intarsia.serving.figures import Figures
 from intarsia.serving.limits import Limits
 from intarsia.serving.loaded import Loaded
 from intarsia.serving.logs import tell, tell_error
-from intarsia.serving.served import ServedModel, Ticket
+from intarsia.serving.served import ServedModel
 from intarsia.serving.statuses import RequestError, Status
+from intarsia.serving.versions import Ticket
 from intarsia.target.cores import thread_budget
 
 Load = Callable[[str, str, Path], Loaded]

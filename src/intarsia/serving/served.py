@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from intarsia.errors import FeedError, IntarsiaError
+from intarsia.serving.batching.asked import Asked, Send
 from intarsia.serving.figures import ModelFigures
-from intarsia.serving.instances import Instances
 from intarsia.serving.limits import Limits
 from intarsia.serving.loaded import Loaded
 from intarsia.serving.logs import tell, tell_error
 from intarsia.serving.metadata import ModelMetadata
 from intarsia.serving.statuses import RequestError, Status, bad
-from intarsia.serving.steady import Model
+from intarsia.serving.versions import Ticket, Version
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
@@ -26,53 +26,6 @@ Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 Decode = Callable[[ModelMetadata], tuple[Feeds, Request]]
 Encode = Callable[[ModelMetadata, Request, Feeds], Answer]
-QUICK_S: Final = 0.002
-"""How long others may wait while the thread that reads answers one request: it costs a tenth to hand it on and back."""
-_SLOW_S: Final = 16 * QUICK_S
-"""How long such requests may take, if none between them is quick: each may have had to wait for a core."""
-
-
-class _Version:
-    """A loaded version with the requests that it has admitted."""
-
-    __slots__ = ("instances", "loaded", "pending", "quick_bytes", "retired", "slow_s")
-
-    def __init__(self, loaded: Loaded) -> None:
-        self.loaded = loaded
-        self.instances: Instances[Model] = Instances(loaded.instances)
-        self.pending = 0
-        self.quick_bytes = -1
-        """The size of the largest request that is quick."""
-        self.slow_s = 0.0
-        """What those that were to be quick took and were not, since the last that was."""
-        self.retired = False
-
-    def learn(self, size: int, seconds: float) -> None:
-        """Take note of how long a request of so many bytes took, without its waiting."""
-        if seconds <= QUICK_S:
-            self.slow_s = 0.0
-            self.quick_bytes = max(self.quick_bytes, size)
-        elif size <= self.quick_bytes:
-            self.slow_s += seconds
-            if self.slow_s > _SLOW_S:
-                self.slow_s = 0.0
-                self.quick_bytes = size - 1
-
-
-class Ticket:
-    """The right of one request to be answered. Whoever has it gives it back, or has it answered, once."""
-
-    __slots__ = ("began", "deadline", "instance", "size", "version")
-
-    def __init__(self, version: _Version, timeout_s: float) -> None:
-        self.version = version
-        self.began = time.monotonic()
-        """When it was whole; set anew once its body was read."""
-        self.deadline = self.began + timeout_s
-        self.size = 0
-        """Bytes of what is asked, once it is whole."""
-        self.instance: Model | None = None
-        """What is reserved for it."""
 
 
 class ServedModel:
@@ -83,7 +36,7 @@ class ServedModel:
         self._limits = limits
         self._figures = figures
         self._log_requests = log_requests
-        self._current: _Version | None = None
+        self._current: Version | None = None
         self._is_draining = False
         self._changed = threading.Condition()
         self._admitted = 0
@@ -147,7 +100,7 @@ class ServedModel:
             if self._is_draining:
                 self._figures.refusals["draining"].inc()
                 raise RequestError(Status.NOT_READY, "the server is about to end; ask another")
-            if current.pending >= self._limits.waiting + len(current.loaded.instances):
+            if current.pending >= self._limits.waiting + current.at_work:
                 self._figures.refusals["queue"].inc()
                 raise RequestError(
                     Status.OVERLOADED,
@@ -158,14 +111,21 @@ class ServedModel:
             self._admitted += 1
         return Ticket(current, self._limits.timeout_s)
 
+    def is_batched(self, ticket: Ticket) -> bool:
+        """Whether this request is answered with those that wait beside it."""
+        return ticket.version.batches is not None
+
     def release(self, ticket: Ticket) -> None:
         """Take back the ticket of a request that ends."""
         version = ticket.version
         if ticket.instance is not None:
             version.instances.give_back(ticket.instance)
+        self._count_ended(version, 1)
+
+    def _count_ended(self, version: Version, requests: int) -> None:
         with self._changed:
-            version.pending -= 1
-            self._admitted -= 1
+            version.pending -= requests
+            self._admitted -= requests
             if not version.pending and (version.retired or self._is_draining):
                 self._changed.notify_all()
 
@@ -181,9 +141,9 @@ class ServedModel:
             self.count(error.status)
             raise
         except Exception as error:
-            self.count(Status.FAILED)
-            tell_error("failed", error, model=self.name)
-            raise RequestError(Status.FAILED, f"unexpected {type(error).__name__}: {error}") from error
+            found = self.error_of(error)
+            self.count(found.status)
+            raise found from error
         finally:
             self.release(ticket)
 
@@ -201,15 +161,10 @@ class ServedModel:
             ticket.instance = version.instances.take(ticket.deadline)
         instance = ticket.instance
         if decoded >= ticket.deadline or instance is None:
-            self._figures.refusals["timeout"].inc()
-            raise RequestError(
-                Status.OVERLOADED,
-                f"no instance of model {self.name} was free within {self._limits.timeout_s:g} s; ask again later",
-                self._retry_s(version),
-            )
+            raise self.too_late(ticket)
         taken = time.monotonic()
         try:
-            results = self._compute(instance, feeds)
+            results = instance(feeds)
         finally:
             version.instances.give_back(instance)
             ticket.instance = None
@@ -219,40 +174,74 @@ class ServedModel:
         version.learn(ticket.size, encoded - started - (taken - decoded))
         stages = (started - ticket.began + taken - decoded, decoded - started, computed - taken, encoded - computed)
         self._compute_s = stages[2]
+        self._count_answered(stages)
+        return answer
+
+    def _count_answered(self, stages: tuple[float, float, float, float]) -> None:
         self._figures.took(*stages)
         if self._log_requests:
             spent = dict(zip(("queue_ms", "decode_ms", "compute_ms", "encode_ms"), stages, strict=True))
             tell("answered", model=self.name, **{name: round(1e3 * each, 3) for name, each in spent.items()})
-        return answer
 
-    def _compute(self, instance: Model, feeds: Feeds) -> Feeds:
-        try:
-            return instance(feeds)
-        except FeedError as error:
-            raise bad(str(error)) from error
-        except IntarsiaError as error:
-            tell_error("failed", error, model=self.name)
-            raise RequestError(Status.FAILED, str(error)) from error
+    def error_of(self, error: Exception) -> RequestError:
+        """What a request is told that ended with this."""
+        if isinstance(error, RequestError):
+            return error
+        if isinstance(error, FeedError):
+            return bad(str(error))
+        tell_error("failed", error, model=self.name)
+        text = str(error) if isinstance(error, IntarsiaError) else f"unexpected {type(error).__name__}: {error}"
+        return RequestError(Status.FAILED, text)
+
+    def too_late(self, ticket: Ticket) -> RequestError:
+        """What a request is told that waited too long; the refusal is counted."""
+        self._figures.refusals["timeout"].inc()
+        return RequestError(
+            Status.OVERLOADED,
+            f"no instance of model {self.name} was free within {self._limits.timeout_s:g} s; ask again later",
+            self._retry_s(ticket.version),
+        )
+
+    def called(self, requests: int, seconds: float) -> None:
+        """Count a call that answered so many, and how long it took."""
+        self._compute_s = seconds / requests
+        self._figures.called(requests)
+
+    def settle(self, asked: Sequence[Asked]) -> None:
+        """Count these of one version, which are answered or refused, give their tickets back, and send that."""
+        by_protocol: dict[Send, list[Asked]] = {}
+        for each in asked:
+            if each.error is None:
+                self._count_answered(each.stages)
+            else:
+                self.count(each.error.status)
+            by_protocol.setdefault(each.send, []).append(each)
+        self._count_ended(asked[0].ticket.version, len(asked))
+        for send, some in by_protocol.items():
+            try:
+                send(some)
+            except Exception as error:
+                tell_error("failed", error, model=self.name)
 
     def _waiting(self) -> int:
         current = self._current
-        return 0 if current is None else current.instances.waiting
+        return 0 if current is None else current.waiting
 
-    def _retry_s(self, version: _Version) -> int:
+    def _retry_s(self, version: Version) -> int:
         """Seconds until what is pending now should be done, at the speed of the last request."""
         left_s = version.pending * self._compute_s / len(version.loaded.instances)
         return max(1, min(round(left_s + 0.5), round(self._limits.timeout_s)))
 
     def swap(self, loaded: Loaded) -> None:
         """Have this version answer from now on, then wait for the last request of the one before, and close it."""
-        new = _Version(loaded)
+        new = Version(loaded, self)
         with self._changed:
             old, self._current = self._current, new
             if old is not None:
                 old.retired = True
                 self._changed.wait_for(lambda: not old.pending)
         if old is not None:
-            old.loaded.close()
+            old.close()
 
     def drain(self) -> None:
         """Admit nothing any more."""
@@ -270,4 +259,4 @@ class ServedModel:
         with self._changed:
             old, self._current = self._current, None
         if old is not None:
-            old.loaded.close()
+            old.close()

@@ -5,22 +5,27 @@ The thread that reads answers what is quick. The rest is answered by others, eac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from intarsia.addresses import Address
 from intarsia.serving.access import Access
+from intarsia.serving.batching.asked import Asked
 from intarsia.serving.grpc.calls import Call, CallServer, Take
-from intarsia.serving.grpc.contents import decode, encode
+from intarsia.serving.grpc.contents import Wanted, decode, encode
 from intarsia.serving.grpc.messages import SERVICE, messages
 from intarsia.serving.limits import Limits
-from intarsia.serving.metadata import TensorMetadata
+from intarsia.serving.metadata import ModelMetadata, TensorMetadata
 from intarsia.serving.repository import Repository
-from intarsia.serving.served import ServedModel, Ticket
+from intarsia.serving.served import ServedModel
 from intarsia.serving.server_facts import server_metadata
 from intarsia.serving.statuses import RequestError, Status
+from intarsia.serving.versions import Ticket, put
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _OPEN = frozenset({"ServerLive", "ServerReady"})
 _ENVELOPE_BYTES = 2**20
@@ -80,7 +85,9 @@ class GrpcEndpoint:
             self._threads.submit(call.guard, self._infer, content)
             return
         inference = self._admitted(call, content)
-        if self._repository.answers_in_turn(inference.model, inference.ticket):
+        if inference.model.is_batched(inference.ticket):
+            put([inference])
+        elif self._repository.answers_in_turn(inference.model, inference.ticket):
             inference.count_waiting(1)
             self._server.in_turn(partial(self._answered, inference))
         else:
@@ -99,7 +106,11 @@ class GrpcEndpoint:
         return True
 
     def _infer(self, call: Call, content: bytes) -> None:
-        self._admitted(call, content).answer(call)
+        inference = self._admitted(call, content)
+        if inference.model.is_batched(inference.ticket):
+            put([inference])
+        else:
+            inference.answer(call)
 
     def _admitted(self, call: Call, content: bytes) -> _Inference:
         request = _read(messages().ModelInferRequest, content)
@@ -138,24 +149,43 @@ class GrpcEndpoint:
         return _written(response)
 
 
-class _Inference:
+class _Inference(Asked):
     """A request for an inference that was admitted."""
 
-    __slots__ = ("_request", "call", "model", "ticket")
+    __slots__ = ("_request", "call", "model")
 
     def __init__(self, call: Call, model: ServedModel, ticket: Ticket, request: Any) -> None:
+        super().__init__(ticket, _send)
         self.call = call
         self.model = model
-        self.ticket = ticket
         self._request = request
 
     def count_waiting(self, more: int) -> None:
         """Count so many more as waiting for their turn."""
         self.model.count_waiting(self.ticket, more)
 
+    def decode(self, metadata: ModelMetadata) -> tuple[dict[str, np.ndarray], Wanted]:
+        """As `intarsia.serving.grpc.contents.decode`."""
+        return decode(metadata, self._request)
+
+    def encode(self, metadata: ModelMetadata, results: Mapping[str, np.ndarray]) -> bytes:
+        """As `intarsia.serving.grpc.contents.encode`."""
+        return encode(metadata, self.wanted, results)
+
     def answer(self, call: Call) -> None:
         """Answer it on this thread, and send that."""
-        call.answer(self.model.answer(self.ticket, lambda metadata: decode(metadata, self._request), encode))
+        call.answer(self.model.answer(self.ticket, self.decode, encode))
+
+    def send_on(self, call: Call) -> None:
+        """Send what was made of it."""
+        if self.error is not None:
+            raise self.error
+        call.answer(self.found)
+
+
+def _send(asked: list[_Inference]) -> None:
+    for each in asked:
+        each.call.guard(each.send_on)
 
 
 def _take(request_type: Any, act: Callable[[Any], bytes], call: Call, content: bytes) -> None:

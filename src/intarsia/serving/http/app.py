@@ -10,21 +10,22 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from intarsia.serving.access import Access
 from intarsia.serving.figures import Figures
-from intarsia.serving.http.bodies import HEADER_LENGTH, Decoder, encode
+from intarsia.serving.http.bodies import HEADER_LENGTH, Decoder
+from intarsia.serving.http.inference import Content, Inference
 from intarsia.serving.http.messages import Answer, Receive, Request, Scope, Send, json_answer, readiness, refusal
 from intarsia.serving.http.turns import Turns
 from intarsia.serving.limits import Limits
 from intarsia.serving.logs import tell_error
 from intarsia.serving.repository import Repository
-from intarsia.serving.served import ServedModel, Ticket
 from intarsia.serving.server_facts import server_metadata
 from intarsia.serving.statuses import RequestError, Status
+from intarsia.serving.versions import put
 
 _READ = ("GET", "HEAD")
 _HEADER_LENGTH = HEADER_LENGTH.encode()
@@ -54,6 +55,7 @@ class HttpEndpoint:
         self._threads = threads
         self._decode = Decoder()
         self._turns = Turns(repository)
+        self._round: list[Inference] = []
         self.is_draining = False
         """Whether every answer is to end its connection."""
         self._of_model = {
@@ -150,7 +152,7 @@ class HttpEndpoint:
         ticket.size = len(body)
         length_stated = request.headers.get(_HEADER_LENGTH)
         stated = None if length_stated is None else length_stated.decode("latin-1")
-        inference = _Inference(model, ticket, body, stated, self._decode)
+        inference = Inference(model, ticket, body, stated, self._decode)
         if self._repository.answers_in_turn(model, ticket) and await self._turns.has(model, ticket):
             content, length = inference.answer()
         else:
@@ -159,20 +161,31 @@ class HttpEndpoint:
             return Answer(content=content)
         return Answer(content=content, headers=(_BYTES, (_HEADER_LENGTH, b"%d" % length)))
 
-    async def _from_thread(self, inference: _Inference, deadline: float) -> tuple[bytes, int | None]:
-        """The answer from a thread, within the time that a request may take."""
+    async def _from_thread(self, inference: Inference, deadline: float) -> Content:
+        """The answer from another thread, within the time that a request may take."""
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[tuple[bytes, int | None]] = loop.create_future()
-        too_late = loop.call_at(deadline, self._give_up, answer)
-        self._threads.submit(inference.hand_to, answer)
+        future: asyncio.Future[Content] = loop.create_future()
+        inference.future = future
+        too_late = loop.call_at(deadline, self._give_up, inference)
+        if not inference.model.is_batched(inference.ticket):
+            self._threads.submit(inference.answer_elsewhere)
+        else:
+            if not self._round:
+                loop.call_soon(self._put_round)
+            self._round.append(inference)
         try:
-            return await answer
+            return await future
         finally:
             too_late.cancel()
 
-    def _give_up(self, answer: asyncio.Future[Any]) -> None:
+    def _put_round(self) -> None:
+        """Hand over what came in this round of the loop, all at once: each time, a thread is woken."""
+        came, self._round = self._round, []
+        put(came)
+
+    def _give_up(self, inference: Inference) -> None:
         within = f"within {self._limits.timeout_s:g} s"
-        _settle(answer, None, RequestError(Status.OVERLOADED, f"not answered {within}; ask again later"))
+        inference.settle(None, RequestError(Status.OVERLOADED, f"not answered {within}; ask again later"))
 
     async def _body(self, request: Request, deadline: float) -> bytes:
         """The body, read whole within its bounds."""
@@ -202,46 +215,6 @@ class HttpEndpoint:
 
 class _GoneError(Exception):
     """Who asked hung up."""
-
-
-class _Inference:
-    """A request for an inference that was admitted, with its body."""
-
-    __slots__ = ("_body", "_decode", "_header_length", "model", "ticket")
-
-    def __init__(
-        self, model: ServedModel, ticket: Ticket, body: bytes, header_length: str | None, decode: Decoder
-    ) -> None:
-        self.model = model
-        self.ticket = ticket
-        self._body = body
-        self._header_length = header_length
-        self._decode = decode
-
-    def answer(self) -> tuple[bytes, int | None]:
-        """The answer's body, and how many bytes of it are JSON; made on this thread."""
-        return self.model.answer(
-            self.ticket, lambda metadata: self._decode(metadata, self._body, self._header_length), encode
-        )
-
-    def hand_to(self, answer: asyncio.Future[Any]) -> None:
-        """Make the answer on this thread, and hand it to the loop."""
-        loop = answer.get_loop()
-        try:
-            found = self.answer()
-            loop.call_soon_threadsafe(_settle, answer, found, None)
-        except Exception as error:
-            loop.call_soon_threadsafe(_settle, answer, None, error)
-
-
-def _settle(answer: asyncio.Future[Any], found: Any, error: Exception | None) -> None:
-    """Let it be the answer, unless there is one already, or nobody waits any more."""
-    if answer.done():
-        return
-    if error is None:
-        answer.set_result(found)
-    else:
-        answer.set_exception(error)
 
 
 def _too_large(most: int) -> RequestError:

@@ -7,7 +7,8 @@ from collections import deque
 from typing import Final
 
 from intarsia.serving.repository import Repository
-from intarsia.serving.served import ServedModel, Ticket
+from intarsia.serving.served import ServedModel
+from intarsia.serving.versions import Ticket
 
 _AGAIN_S: Final = 0.001
 """How soon to look again for an instance that a thread uses."""
