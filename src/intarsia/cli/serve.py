@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     help="How often each model is loaded, and so how many requests it answers at one time. [default: as its plan says, "
     "which is once unless it was compiled with --objective throughput]",
 )  # fmt: skip
+@click.option(
+    "--batch", metavar="ROWS", type=Whole(1, 4096),
+    help="How many rows of requests that wait one call may answer; 1 gives each a call of its own. [default: as many as "
+    "the plan gains by, which was measured if it was compiled with --objective throughput and an open first dimension]",
+)  # fmt: skip
 @serving_options
 @click.option(
     "--reload-every", metavar="SECONDS", type=Seconds(), default=1.0, show_default=True,
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
 def serve(
     artifacts: tuple[tuple[str, Path], ...],
     instances: int | None,
+    batch: int | None,
     reload_every: float,
     service: Service,
     on_ray: OnRay | None,
@@ -62,7 +68,7 @@ def serve(
                 f"{path}: an artifact for several machines; intarsia deploy {path} --deployment FILE serves it"
             )
     if on_ray is not None:
-        serve_on_ray(files, service, Loading(trust=trust, instances=instances), on_ray, as_json=as_json)
+        serve_on_ray(files, service, Loading(trust=trust, instances=instances, batch=batch), on_ray, as_json=as_json)
         return
-    loading = Loading(trust=trust, instances=instances, in_place=not reload_every)
+    loading = Loading(trust=trust, instances=instances, batch=batch, in_place=not reload_every)
     serve_until_told("intarsia serve", files, service, loading, reload_every_s=reload_every, as_json=as_json)
