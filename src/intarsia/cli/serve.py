@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     help="How often each model is loaded, and so how many requests it answers at one time. [default: as its plan says, "
     "which is once unless it was compiled with --objective throughput]",
 )  # fmt: skip
+@click.option(
+    "--batch", metavar="N", type=Whole(1, 4096),
+    help="How many rows of requests one call of a model may answer, if so many wait; no more than its plan says. 1: "
+    "each request has a call of its own. [default: as its plan says, which is 1 unless it was compiled with "
+    "--objective throughput and an open batch dimension]",
+)  # fmt: skip
 @serving_options
 @click.option(
     "--reload-every", metavar="SECONDS", type=Seconds(), default=1.0, show_default=True,
@@ -38,6 +44,7 @@ if TYPE_CHECKING:
 def serve(
     artifacts: tuple[tuple[str, Path], ...],
     instances: int | None,
+    batch: int | None,
     reload_every: float,
     service: Service,
     on_ray: OnRay | None,
@@ -62,7 +69,7 @@ def serve(
                 f"{path}: an artifact for several machines; intarsia deploy {path} --deployment FILE serves it"
             )
     if on_ray is not None:
-        serve_on_ray(files, service, Loading(trust=trust, instances=instances), on_ray, as_json=as_json)
+        serve_on_ray(files, service, Loading(trust=trust, instances=instances, batch=batch), on_ray, as_json=as_json)
         return
-    loading = Loading(trust=trust, instances=instances, in_place=not reload_every)
+    loading = Loading(trust=trust, instances=instances, batch=batch, in_place=not reload_every)
     serve_until_told("intarsia serve", files, service, loading, reload_every_s=reload_every, as_json=as_json)
