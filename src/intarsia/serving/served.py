@@ -180,7 +180,10 @@ class ServedModel:
         encoded = time.monotonic()
         version.learn(ticket.size, encoded - started - (taken - decoded))
         stages = (started - ticket.began + taken - decoded, decoded - started, computed - taken, encoded - computed)
-        self._compute_s = stages[2]
+        if version.batches is None:
+            self._compute_s = stages[2]
+        else:
+            self.called(1, stages[2])
         self._count_answered(stages)
         return answer
 

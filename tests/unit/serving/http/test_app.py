@@ -272,6 +272,7 @@ def test_the_loop_answers_what_comes_alone_again_and_again_until_others_come_wit
     assert told.threads[0] == threading.get_ident()
     assert told.threads[1] != threading.get_ident()
     assert len(told.threads) == 2
+    assert app.figures.registry.get_sample_value("intarsia_batch_requests_count", {"model": "m"}) == told.calls
     app.repository.close()
 
 
