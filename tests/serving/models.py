@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from onnx import TensorProto, helper
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
 
 from intarsia.config import RunSettings, Spin
 from intarsia.graph import load_model
+from intarsia.graph.ranges import SizeRange
 from intarsia.partitioning import Partition
-from intarsia.runtime import attach_report, build, plan_of, write_artifact
+from intarsia.runtime import Bucket, attach_report, build, plan_of, write_artifact, write_buckets
 from intarsia.serving.tensors.datatypes import BF16, BY_DATATYPE
 from intarsia.target import Target
 from tests.artifacts import written
-from tests.unit.graph.models import info, model
+from tests.unit.graph.models import info, model, two_layers
 
 FP16 = "FP16"
 DATATYPES = tuple(datatype for datatype in BY_DATATYPE if datatype not in (FP16, BF16))
@@ -43,6 +45,21 @@ def on_reference(path: Path, proto: Any) -> Path:
     write_artifact(path, graph, build(graph, plan_of(graph, [part], RunSettings(threads=1, spin=Spin.NEVER))))
     attach_report(path, {})
     return path
+
+
+def batched(path: Path, seed: int = 0, batch: int = 16) -> Callable[[np.ndarray], np.ndarray]:
+    """Write two layers on the reference that take any rows of 32 numbers up to a batch; what they answer to some."""
+    proto = two_layers(seed)
+    for value in (*proto.graph.input, *proto.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_param = "N"
+    graph = load_model(proto, {"N": f"1..{batch}"})
+    part = Partition(target=Target("reference"), nodes=tuple(node.id for node in graph.nodes))
+    plan = plan_of(graph, [part], RunSettings(threads=1, spin=Spin.NEVER, batch=batch))
+    bucket = Bucket(ranges={"N": SizeRange(low=1, high=batch)}, sizes={"N": batch // 2}, plan=plan)
+    write_buckets(path, graph, [(bucket, build(graph, plan))])
+    attach_report(path, {})
+    first, second = (numpy_helper.to_array(each) for each in proto.graph.initializer)
+    return lambda x: np.maximum(np.maximum(x @ first, 0) @ second, 0)
 
 
 def protocol_models(folder: Path) -> Path:

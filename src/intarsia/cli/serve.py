@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     "which is once unless it was compiled with --objective throughput]",
 )  # fmt: skip
 @click.option(
-    "--batch", metavar="ROWS", type=Whole(1, 4096),
-    help="How many rows of requests that wait one call may answer; 1 gives each a call of its own. [default: as many as "
-    "the plan gains by, which was measured if it was compiled with --objective throughput and an open first dimension]",
+    "--batch", metavar="N", type=Whole(1, 4096),
+    help="How many rows of requests one call of a model may answer, if so many wait; no more than its plan says. 1: "
+    "each request has a call of its own. [default: as its plan says, which is 1 unless it was compiled with "
+    "--objective throughput and an open batch dimension]",
 )  # fmt: skip
 @serving_options
 @click.option(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import accumulate
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client import (
@@ -17,6 +20,7 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
+from prometheus_client.metrics_core import HistogramMetricFamily
 from prometheus_client.registry import Collector
 
 from intarsia.serving.statuses import Status
@@ -43,13 +47,6 @@ class Figures(Collector):
         self.registry.register(self)  # before the figures, so that what is counted late is there when they are asked
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
-        self._seconds = Histogram(
-            "intarsia_stage_seconds",
-            "Time that answered requests spent in each stage.",
-            ("model", "stage"),
-            buckets=_BOUNDS_S,
-            registry=self.registry,
-        )
         self._requests = Counter(
             "intarsia_requests",
             "Requests for an inference, by how they ended.",
@@ -83,7 +80,7 @@ class Figures(Collector):
     def of(self, model: str) -> ModelFigures:
         """Those of one model."""
         figures = ModelFigures(
-            seconds={stage: self._seconds.labels(model, stage) for stage in STAGES},
+            model,
             requests={name: self._requests.labels(model, name) for name in ("OK", *(each.name for each in Status))},
             refusals={why: self._refusals.labels(model, why) for why in ("queue", "timeout", "draining")},
             waiting=self._waiting.labels(model),
@@ -94,38 +91,77 @@ class Figures(Collector):
         return figures
 
     def collect(self) -> Iterable[Metric]:
-        """No figures of its own: as Prometheus asks, the models count what they have not yet."""
+        """The times of stages. As Prometheus asks, the models count what they have not yet."""
+        stages = HistogramMetricFamily(
+            "intarsia_stage_seconds", "Time that answered requests spent in each stage.", labels=("model", "stage")
+        )
         for model in self._models:
             model.count()
-        return ()
+            for stage, seconds in model.seconds.items():
+                stages.add_metric((model.name, stage), seconds.buckets(), seconds.sum)
+        return (stages,)
 
     def text(self) -> bytes:
         """All of them, as Prometheus scrapes them."""
         return generate_latest(self.registry)
 
 
+class Seconds:
+    """How many of some times are within each bound, and their sum, which costs little to add to."""
+
+    __slots__ = ("_counts", "sum")
+
+    def __init__(self) -> None:
+        self._counts = [0] * (len(_BOUNDS_S) + 1)
+        self.sum = 0.0
+
+    def add(self, times: Iterable[float]) -> None:
+        """Count some more."""
+        for each in times:
+            self._counts[bisect_left(_BOUNDS_S, each)] += 1
+            self.sum += each
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """How many are within each bound, and so within those before it, as Prometheus has it."""
+        bounds = (*map(str, _BOUNDS_S), "+Inf")
+        return list(zip(bounds, accumulate(self._counts), strict=True))
+
+
 class ModelFigures:
     """The figures of one model, looked up once: a look-up takes longer than the counting."""
 
-    __slots__ = ("_batches", "_of_batches", "_taken", "refusals", "reloads", "requests", "seconds", "waiting")
+    __slots__ = (
+        "_batches",
+        "_counting",
+        "_of_batches",
+        "_taken",
+        "name",
+        "refusals",
+        "reloads",
+        "requests",
+        "seconds",
+        "waiting",
+    )
 
     def __init__(
         self,
+        name: str,
         *,
-        seconds: Mapping[str, Histogram],
         requests: Mapping[str, Counter],
         refusals: Mapping[str, Counter],
         waiting: Gauge,
         reloads: Mapping[str, Counter],
         batches: Callable[[], Histogram],
     ) -> None:
-        self.seconds = seconds
+        self.name = name
+        self.seconds = {stage: Seconds() for stage in STAGES}
         self.requests = requests
         self.refusals = refusals
         self.waiting = waiting
         self.reloads = reloads
         self._of_batches = batches
         self._batches: Histogram | None = None
+        self._counting = Lock()
         self._taken: deque[tuple[float, float, float, float]] = deque()
 
     def took(self, queue: float, decode: float, compute: float, encode: float) -> None:
@@ -142,8 +178,12 @@ class ModelFigures:
 
     def count(self) -> None:
         """Count those that are not counted yet."""
-        with suppress(IndexError):  # once there is none; several threads may count at one time
-            while True:
-                for stage, seconds in zip(STAGES, self._taken.popleft(), strict=True):
-                    self.seconds[stage].observe(seconds)
-                self.requests["OK"].inc()
+        with self._counting:
+            taken = []
+            with suppress(IndexError):  # once there is none
+                while True:
+                    taken.append(self._taken.popleft())
+            if taken:
+                for seconds, times in zip(self.seconds.values(), zip(*taken, strict=True), strict=True):
+                    seconds.add(times)
+                self.requests["OK"].inc(len(taken))

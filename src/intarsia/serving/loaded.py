@@ -91,7 +91,7 @@ class Loading:
             plan = models[0].plan
             return Loaded(
                 metadata=metadata_of(name, version, models[0]),
-                instances=models if batch > 1 else [Steady(model) for model in models],
+                instances=[Steady(model) for model in models],
                 facts={
                     "file": str(path),
                     "targets": [str(part.target) for part in plan.partitions],
@@ -115,8 +115,8 @@ def batch_of(settings: RunSettings, stated: int | None) -> int:
         return stated or settings.batch
     if settings.batch == 1:
         raise ConfigError(
-            f"--batch {stated}: nothing shows that the rows of this model's inputs are independent of each other; leave it "
-            "out, or compile with --objective throughput and an open batch dimension, as in --shape N=1..32"
+            f"--batch {stated}: nothing shows that the rows of its inputs are independent of each other; leave "
+            "it out, or compile with --objective throughput and an open batch dimension, as by --shape N=1..32"
         )
     raise ConfigError(f"--batch {stated}: this artifact is for {settings.batch} at most; say so, or compile it again")
 

@@ -60,6 +60,11 @@ class Repository:
             raise RequestError(Status.NOT_FOUND, f"there is no model {name!r}; served are {', '.join(self._models)}")
         return found
 
+    @property
+    def beside_in_batches(self) -> int:
+        """How many requests more may be at work than there are instances, since a call may answer several."""
+        return sum(model.beside_in_batches for model in self._models.values())
+
     def answers_in_turn(self, model: ServedModel, ticket: Ticket) -> bool:
         """Whether the thread that reads had better answer this request itself than hand it to another thread.
 

@@ -59,13 +59,20 @@ class ServedModel:
         """How many requests were admitted that are not answered yet."""
         return self._admitted
 
+    @property
+    def beside_in_batches(self) -> int:
+        """How many requests more may be at work than there are instances."""
+        current = self._current
+        return 0 if current is None else current.at_work - len(current.loaded.instances)
+
     def is_quick(self, ticket: Ticket) -> bool:
         """Whether this request will be answered within `QUICK_S`, once there is an instance for it, as others were."""
-        return ticket.size <= ticket.version.quick_bytes
+        version = ticket.version
+        return ticket.size <= version.quick_bytes and (version.batches is None or version.batches.come_alone)
 
     def reserve(self, ticket: Ticket) -> bool:
         """Whether there was an instance that nobody uses: it is then this request's, which waits for nothing more."""
-        ticket.instance = ticket.version.instances.take_idle()
+        ticket.instance = ticket.version.take_idle()
         return ticket.instance is not None
 
     def count_waiting(self, ticket: Ticket, more: int) -> None:
@@ -119,7 +126,7 @@ class ServedModel:
         """Take back the ticket of a request that ends."""
         version = ticket.version
         if ticket.instance is not None:
-            version.instances.give_back(ticket.instance)
+            version.give_back(ticket.instance)
         self._count_ended(version, 1)
 
     def _count_ended(self, version: Version, requests: int) -> None:
@@ -166,14 +173,17 @@ class ServedModel:
         try:
             results = instance(feeds)
         finally:
-            version.instances.give_back(instance)
+            version.give_back(instance)
             ticket.instance = None
         computed = time.monotonic()
         answer = encode(metadata, request, results)
         encoded = time.monotonic()
         version.learn(ticket.size, encoded - started - (taken - decoded))
         stages = (started - ticket.began + taken - decoded, decoded - started, computed - taken, encoded - computed)
-        self._compute_s = stages[2]
+        if version.batches is None:
+            self._compute_s = stages[2]
+        else:
+            self.called(1, stages[2])
         self._count_answered(stages)
         return answer
 
@@ -216,7 +226,10 @@ class ServedModel:
             else:
                 self.count(each.error.status)
             by_protocol.setdefault(each.send, []).append(each)
-        self._count_ended(asked[0].ticket.version, len(asked))
+        ticket = asked[0].ticket
+        if len(asked) == 1 and asked[0].error is None:
+            ticket.version.learn(ticket.size, sum(asked[0].stages[1:]))
+        self._count_ended(ticket.version, len(asked))
         for send, some in by_protocol.items():
             try:
                 send(some)

@@ -45,6 +45,17 @@ class Version:
         """How many requests wait for an instance."""
         return self.instances.waiting if self.batches is None else self.batches.waiting
 
+    def take_idle(self) -> Model | None:
+        """An instance that nobody uses, to be given back; ``None`` if there is none now."""
+        return self.instances.take_idle() if self.batches is None else self.batches.lend()
+
+    def give_back(self, instance: Model) -> None:
+        """Let the request that has waited longest have it."""
+        if self.batches is None:
+            self.instances.give_back(instance)
+        else:
+            self.batches.give_back(instance)
+
     def close(self) -> None:
         """Free what is loaded; every request has ended."""
         if self.batches is not None:

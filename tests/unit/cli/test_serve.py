@@ -47,6 +47,7 @@ def test_a_model_is_called_by_its_file_unless_it_is_named() -> None:
 
 
 def test_how_a_model_is_loaded_reaches_the_server() -> None:
-    assert invoke("serve", "net.intarsia", "--instances", "4", "--reload-every", "0").exit_code == 0
+    assert invoke("serve", "net.intarsia", "--instances", "4", "--batch", "3", "--reload-every", "0").exit_code == 0
     made = Noted.made
-    assert (made["loading"].instances, made["loading"].in_place, made["reload_every_s"]) == (4, True, 0.0)
+    assert (made["loading"].instances, made["loading"].batch) == (4, 3)
+    assert (made["loading"].in_place, made["reload_every_s"]) == (True, 0.0)

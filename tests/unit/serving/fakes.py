@@ -37,8 +37,8 @@ class Gated:
         return {"y": feeds["x"] + 1}
 
 
-def loaded(*instances: Model, version: str = "1", closed: list[str] | None = None) -> Loaded:
+def loaded(*instances: Model, version: str = "1", closed: list[str] | None = None, batch: int = 1) -> Loaded:
     """A version whose end is noted in ``closed``."""
     noted: Any = [] if closed is None else closed
     metadata = ModelMetadata(name="m", version=version, inputs=(X,), outputs=(Y,))
-    return Loaded(metadata=metadata, instances=instances, facts={}, close=lambda: noted.append(version))
+    return Loaded(metadata=metadata, instances=instances, facts={}, close=lambda: noted.append(version), batch=batch)

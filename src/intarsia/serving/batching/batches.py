@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from intarsia.errors import FeedError
 from intarsia.serving.batching.asked import Asked
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from intarsia.serving.versions import Ticket
+
+_CALM: Final = 16
+"""Requests in a row that came alone, after which another one may. Behind many that were answered together the first of
+them comes alone too, and to answer that one at once would keep the others waiting."""
 
 
 class Books(Protocol):
@@ -45,9 +49,16 @@ class Batches:
         self._metadata = loaded.metadata
         self._most_rows = loaded.batch
         self._books = books
+        self._alone = 0
+        """Calls in a row that answered one request."""
         self._line: Line[Model, Asked] = Line(
             f"intarsia-batch-{loaded.metadata.name}", loaded.instances, _deadline, self._answer, self._refuse
         )
+
+    @property
+    def come_alone(self) -> bool:
+        """Whether requests have come one by one for a while, so that the next one may be answered where it was read."""
+        return self._alone >= _CALM
 
     @property
     def waiting(self) -> int:
@@ -57,6 +68,14 @@ class Batches:
     def put(self, asked: Sequence[Asked]) -> None:
         """Have these answered, each of which is sent what becomes of it."""
         self._line.put(asked)
+
+    def lend(self) -> Model | None:
+        """An instance for a request that comes alone, to be given back; ``None`` if there is none, or others wait."""
+        return self._line.lend()
+
+    def give_back(self, instance: Model) -> None:
+        """Take back what was lent."""
+        self._line.give_back(instance)
 
     def close(self) -> None:
         """Answer what still waits, and end. Nothing may be put any more."""
@@ -107,6 +126,7 @@ class Batches:
             self._answer_alone(instance, group, error)
             return
         compute_s = (before := time.monotonic()) - called
+        self._alone = self._alone + 1 if len(group) == 1 else 0
         self._books.called(len(group), compute_s)
         for each, result in zip(group, results, strict=True):
             each.feeds = None

@@ -22,7 +22,7 @@ class _Worker(Generic[Instance]):
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.woken = threading.Lock()
-        """Held while there is nothing to do."""
+        """Held while there is nothing to do, or somebody else has the instance."""
         self.woken.acquire()
 
 
@@ -58,6 +58,7 @@ class Line(Generic[Instance, Item]):
         self._is_closing = False
         self._closed = threading.Event()
         workers = [_Worker(each) for each in instances]
+        self._lent: dict[int, _Worker[Instance]] = {}
         self._threads = [
             threading.Thread(target=self._serve, args=(each,), name=f"{name}-{place}")
             for place, each in enumerate(workers)
@@ -95,8 +96,27 @@ class Line(Generic[Instance, Item]):
         if self._items and self._idle:
             self.put(())
 
+    def lend(self) -> Instance | None:
+        """An instance that is idle, to be given back; ``None`` if there is none, or others wait."""
+        with self._lock:
+            if self._items or not self._idle:
+                return None
+            worker = self._idle.pop()
+            self._lent[id(worker.instance)] = worker
+        return worker.instance
+
+    def give_back(self, instance: Instance) -> None:
+        """Have its own thread use what was lent."""
+        with self._lock:
+            worker = self._lent.pop(id(instance))
+            is_idle = not self._items
+            if is_idle:
+                self._idle.append(worker)
+        if not is_idle:
+            worker.woken.release()
+
     def close(self) -> None:
-        """End the threads once nothing waits any more. Nothing may be put."""
+        """End the threads once nothing waits any more. Nothing may be put, and nothing is lent."""
         with self._lock:
             self._is_closing = True
             idle, self._idle = self._idle, []

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from intarsia.addresses import Address
@@ -118,6 +118,7 @@ class CallServer:
         )
         self._server.register_completion_queue(self._queue)
         self._turns: deque[Callable[[], bool]] = deque()
+        self._ends: deque[Callable[[], None]] = deque()
         self._lock = threading.Lock()
         self._is_ending = False
         self._open = 0
@@ -160,6 +161,19 @@ class CallServer:
         """
         self._turns.append(act)
 
+    def once_read(self, act: Callable[[], bool]) -> None:
+        """As `in_turn`, before all that wait for their turn."""
+        self._turns.appendleft(act)
+
+    def end_together(self, ends: Sequence[Callable[[], None]]) -> None:
+        """Have these end a call each: the first on this thread, the others on the one that reads, which that wakes.
+
+        If this thread ended all, each would wake the one that reads, and the two would take turns for every one.
+        """
+        first, *others = ends
+        self._ends.extend(others)
+        first()
+
     def stop(self, grace_s: float) -> None:
         """Take no call any more, and wait for those that are there; after these seconds they are cut."""
         if self._thread is None:
@@ -200,6 +214,8 @@ class CallServer:
                 is_shut = True
             else:
                 event.tag(event)
+            while self._ends:
+                self._ends.popleft()()
             del event  # what it holds of a call would else live until the next one comes
 
     def _ended(self) -> None:

@@ -5,14 +5,14 @@ The thread that reads answers what is quick. The rest is answered by others, eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from intarsia.addresses import Address
 from intarsia.serving.access import Access
-from intarsia.serving.batching.asked import Asked
+from intarsia.serving.batching.asked import Asked, Send
 from intarsia.serving.grpc.calls import Call, CallServer, Take
 from intarsia.serving.grpc.contents import Wanted, decode, encode
 from intarsia.serving.grpc.messages import SERVICE, messages
@@ -38,10 +38,12 @@ class GrpcEndpoint:
     """Answers calls over gRPC."""
 
     def __init__(self, repository: Repository, limits: Limits, access: Access, calls: int) -> None:
-        """Serve these models; so many calls may be there at one time."""
+        """Serve these models; so many calls may be there at one time, and those that are answered in batches."""
         self._repository = repository
         self._access = access
         self._most_calls = calls
+        self._came: list[_Inference] = []
+        """Requests for batches that are not handed over yet."""
         self._threads = ThreadPoolExecutor(calls, "intarsia-grpc")
         self._server = CallServer(self._begin, limits.body_bytes + _ENVELOPE_BYTES)
         answers = {
@@ -77,7 +79,9 @@ class GrpcEndpoint:
         if not is_open and self._access.token is not None and not self._access.admits(call.authorization):
             raise RequestError(Status.UNAUTHENTICATED, "give the server's token as metadata: authorization")
         if self._server.open_calls > self._most_calls:
-            raise RequestError(Status.OVERLOADED, f"{self._most_calls} calls are there already; ask again later")
+            most = self._most_calls + self._repository.beside_in_batches
+            if self._server.open_calls > most:
+                raise RequestError(Status.OVERLOADED, f"{most} calls are there already; ask again later")
         call.receive(take)
 
     def _take_inference(self, call: Call, content: bytes) -> None:
@@ -86,12 +90,28 @@ class GrpcEndpoint:
             return
         inference = self._admitted(call, content)
         if inference.model.is_batched(inference.ticket):
-            put([inference])
+            if not self._came:
+                self._server.once_read(self._put_came)
+            self._came.append(inference)
         elif self._repository.answers_in_turn(inference.model, inference.ticket):
             inference.count_waiting(1)
             self._server.in_turn(partial(self._answered, inference))
         else:
             self._threads.submit(call.guard, inference.answer)
+
+    def _put_came(self) -> bool:
+        """Hand over what came together, all at once; what came alone may be answered on this thread."""
+        came, self._came = self._came, []
+        first = came[0]
+        if (
+            len(came) == 1
+            and self._repository.answers_in_turn(first.model, first.ticket)
+            and first.model.reserve(first.ticket)
+        ):
+            first.call.guard(first.answer)
+        else:
+            put(came)
+        return True
 
     def _answered(self, inference: _Inference) -> bool:
         """Answer it on this thread if there is an instance, and on another one if others came meanwhile."""
@@ -121,7 +141,11 @@ class GrpcEndpoint:
             model.count(error.status)
             raise
         ticket.size = len(content)
-        return _Inference(call, model, ticket, request)
+        return _Inference(call, model, ticket, request, self._send)
+
+    def _send(self, asked: Sequence[_Inference]) -> None:
+        """Send answers that were made together."""
+        self._server.end_together([each.end for each in asked])
 
     def _server_live(self, _: Any) -> bytes:
         return _written(messages().ServerLiveResponse(live=True))
@@ -154,8 +178,8 @@ class _Inference(Asked):
 
     __slots__ = ("_request", "call", "model")
 
-    def __init__(self, call: Call, model: ServedModel, ticket: Ticket, request: Any) -> None:
-        super().__init__(ticket, _send)
+    def __init__(self, call: Call, model: ServedModel, ticket: Ticket, request: Any, send: Send) -> None:
+        super().__init__(ticket, send)
         self.call = call
         self.model = model
         self._request = request
@@ -176,16 +200,14 @@ class _Inference(Asked):
         """Answer it on this thread, and send that."""
         call.answer(self.model.answer(self.ticket, self.decode, encode))
 
-    def send_on(self, call: Call) -> None:
-        """Send what was made of it."""
+    def end(self) -> None:
+        """Send what became of it."""
+        self.call.guard(self._tell)
+
+    def _tell(self, call: Call) -> None:
         if self.error is not None:
             raise self.error
         call.answer(self.found)
-
-
-def _send(asked: list[_Inference]) -> None:
-    for each in asked:
-        each.call.guard(each.send_on)
 
 
 def _take(request_type: Any, act: Callable[[Any], bytes], call: Call, content: bytes) -> None:

@@ -27,17 +27,19 @@ class Turns:
 
         It may wait for its turn. A request that ends while it waits gives its ticket back.
         """
-        if self._is_taken or not model.reserve(ticket):
-            model.count_waiting(ticket, 1)
-            try:
-                await self._wait(model, ticket)
-            except BaseException:
-                model.release(ticket)
-                raise
-            finally:
-                model.count_waiting(ticket, -1)
-        else:
+        if not self._is_taken and model.reserve(ticket):
             self._take()
+            return True
+        if model.is_batched(ticket):  # it did not come alone
+            return False
+        model.count_waiting(ticket, 1)
+        try:
+            await self._wait(model, ticket)
+        except BaseException:
+            model.release(ticket)
+            raise
+        finally:
+            model.count_waiting(ticket, -1)
         return ticket.instance is not None
 
     async def _wait(self, model: ServedModel, ticket: Ticket) -> None:

@@ -87,7 +87,7 @@ class ClusterServer:
         serve = ray_serve()
         log_as_ours()
         plans = [Artifact(path, self._loading.trust).manifest.settings for path in self._files.values()]
-        load = Load.of(plans, self._loading.instances, self._limits)
+        load = Load.of(plans, self._loading, self._limits)
         address = free_address(self._http)
         with _ray_errors(serve), ExitStack() as stack:
             ending = stack.enter_context(Ending())

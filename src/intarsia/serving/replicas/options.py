@@ -10,6 +10,7 @@ from intarsia.addresses import Address
 from intarsia.config import RunSettings
 from intarsia.serving.access import Access
 from intarsia.serving.limits import KEEP_ALIVE_S, OTHER_CALLS, Limits
+from intarsia.serving.loaded import Loading, batch_of
 from intarsia.serving.replicas.scale import Scale
 
 _BUSY: Final = 2
@@ -28,7 +29,8 @@ class Load:
 
     Attributes:
         processors: Those that the largest of them uses.
-        busy: Requests in hand that keep the instances of the smallest of them at work.
+        busy: Requests in hand that keep the instances of the smallest of them at work; with batches, no more than half
+            of those that it lets wait wait.
         calls: Requests that one replica may have in hand.
     """
 
@@ -37,13 +39,21 @@ class Load:
     calls: int
 
     @classmethod
-    def of(cls, models: Collection[RunSettings], instances: int | None, limits: Limits) -> Load:
-        """That of models with these plans, each loaded as often as stated, or as its plan says."""
-        counts = [instances or each.instances for each in models]
+    def of(cls, models: Collection[RunSettings], loading: Loading, limits: Limits) -> Load:
+        """That of models with these plans.
+
+        Raises:
+            ConfigError: One cannot be loaded with such batches.
+        """
+        counts = [loading.instances or each.instances for each in models]
+        at_work = [count * batch_of(each, loading.batch) for count, each in zip(counts, models, strict=True)]
         return cls(
             processors=max(count * each.threads for count, each in zip(counts, models, strict=True)),
-            busy=_BUSY * min(counts),
-            calls=sum(count + limits.waiting for count in counts) + OTHER_CALLS,
+            busy=min(
+                each + min(each, max(count, limits.waiting // _BUSY))
+                for each, count in zip(at_work, counts, strict=True)
+            ),
+            calls=sum(each + limits.waiting for each in at_work) + OTHER_CALLS,
         )
 
 

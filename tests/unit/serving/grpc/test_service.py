@@ -25,10 +25,10 @@ M = messages()
 
 @contextmanager
 def listening(
-    model: Gated, limits: Limits, access: Access | None = None, *, cores: int = 2
+    model: Gated, limits: Limits, access: Access | None = None, *, cores: int = 2, batch: int = 1
 ) -> Iterator[tuple[Repository, Any]]:
     """A server on loopback, and a channel to it."""
-    repository = Repository({"m": Path("m")}, lambda *_: loaded(model), limits, Figures())
+    repository = Repository({"m": Path("m")}, lambda *_: loaded(model, batch=batch), limits, Figures())
     repository._has_one_core = cores == 1
     endpoint = GrpcEndpoint(repository, limits, access or Access(), 8)
     address = endpoint.listen(Address("127.0.0.1", 0))
@@ -37,6 +37,7 @@ def listening(
             yield repository, channel
     finally:
         endpoint.stop(0)
+        repository.close()
 
 
 def request() -> Any:
@@ -152,6 +153,50 @@ def test_who_waits_too_long_for_a_turn_is_refused() -> None:
         assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         told.gate.set()
         slow.result()
+
+
+def test_what_waits_together_is_answered_by_one_call_and_sent_to_each() -> None:
+    told = Told(is_open=False)
+    with listening(told, Limits(), batch=64) as (repository, channel):
+        repository.load_all()
+        infer = channel.unary_unary(
+            f"/{SERVICE}/ModelInfer",
+            request_serializer=M.ModelInferRequest.SerializeToString,
+            response_deserializer=M.ModelInferResponse.FromString,
+        )
+        first = infer.future(request(), timeout=PATIENCE_S, wait_for_ready=True)
+        assert told.entered.acquire(timeout=PATIENCE_S)
+        asked = []
+        for number in range(6):  # no more than eight calls may be there but for batches
+            made = request()
+            made.id = "x" * 2**20 if number == 2 else str(number)
+            made.raw_input_contents[0] = np.array([number, 0], "<f4").tobytes()
+            asked.append(infer.future(made, timeout=PATIENCE_S))
+        wrong = request()
+        wrong.inputs[0].name = "z"
+        refused = infer.future(wrong, timeout=PATIENCE_S)
+        while repository.model("m").admitted < 8:
+            threading.Event().wait(0.001)
+        others = [infer.future(request(), timeout=PATIENCE_S) for _ in range(20)]
+        while repository.model("m").admitted < 28:
+            threading.Event().wait(0.001)
+        told.gate.set()
+        for number, call in enumerate(asked):
+            assert np.frombuffer(call.result().raw_output_contents[0], "<f4").tolist() == [number + 1.0, 1.0]
+        for call in (first, *others):
+            assert np.frombuffer(call.result().raw_output_contents[0], "<f4").tolist() == [2.0, 3.0]
+        assert refused.exception().code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert told.calls < 5
+    assert all(name.startswith("intarsia-batch-m") for name in told.threads)
+
+
+def test_the_thread_that_reads_answers_what_comes_alone_again_and_again() -> None:
+    told = Told()
+    with listening(told, Limits(), batch=64) as (repository, channel):
+        repository.load_all()
+        while "intarsia-grpc" not in told.threads:
+            ask(channel, "ModelInfer", request())
+    assert len(told.threads) > 16
 
 
 def test_a_call_without_a_message_or_to_nowhere_is_refused() -> None:

@@ -25,9 +25,9 @@ WHOLE = ({"type": "http.request", "body": BODY, "more_body": False},)
 class App:
     """An endpoint that is asked without a network, for models that stand still or answer at once."""
 
-    def __init__(self, limits: Limits, *models: Gated, cores: int = 2) -> None:
+    def __init__(self, limits: Limits, *models: Gated, cores: int = 2, batch: int = 1) -> None:
         self.figures = Figures()
-        self.repository = Repository({"m": Path("m")}, lambda *_: loaded(*models), limits, self.figures)
+        self.repository = Repository({"m": Path("m")}, lambda *_: loaded(*models, batch=batch), limits, self.figures)
         self.repository._has_one_core = cores == 1
         self.threads = ThreadPoolExecutor()
         self.endpoint = HttpEndpoint(self.repository, self.figures, limits, Access(), self.threads)
@@ -230,6 +230,62 @@ def test_a_turn_waits_for_an_instance_that_a_thread_uses_and_passes_on_where_nob
     assert asyncio.run(busy()) == [200] * 3
     assert app.repository.wait_drained(0.0) == 0
     app.threads.shutdown()
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_what_comes_in_one_round_of_the_loop_is_answered_by_one_call_on_another_thread(cores: int) -> None:
+    told = Told()
+    app = App(Limits(), told, cores=cores, batch=64)
+    app.repository.load_all()
+
+    async def all_of_them() -> list[int]:
+        return await asyncio.gather(*(answered(app) for _ in range(20)))
+
+    for calls in (1, 2, 3):
+        assert asyncio.run(all_of_them()) == [200] * 20
+        assert told.calls == calls
+    assert threading.get_ident() not in told.threads
+    assert app.repository.wait_drained(0.0) == 0
+    app.repository.close()
+
+
+def test_the_loop_answers_what_comes_alone_again_and_again_until_others_come_with_it() -> None:
+    told = Told()
+    app = App(Limits(), told, cores=1, batch=64)
+    app.repository.load_all()
+
+    async def until_here() -> None:
+        while threading.get_ident() not in told.threads:
+            assert await answered(app) == 200
+
+    asyncio.run(until_here())
+    assert len(told.threads) > 16
+
+    async def three() -> list[int]:
+        return await asyncio.gather(*(answered(app) for _ in range(3)))
+
+    told.threads.clear()
+    version = app.repository.model("m")._current
+    assert version is not None
+    version.quick_bytes = len(BODY)  # however busy the machine was
+    assert asyncio.run(three()) == [200] * 3
+    assert told.threads[0] == threading.get_ident()
+    assert told.threads[1] != threading.get_ident()
+    assert len(told.threads) == 2
+    assert app.figures.registry.get_sample_value("intarsia_batch_requests_count", {"model": "m"}) == told.calls
+    app.repository.close()
+
+
+def test_a_batch_that_takes_too_long_is_not_waited_for() -> None:
+    held = Gated(is_open=False)
+    app = App(Limits(timeout_s=0.05), held, batch=4)
+    app.repository.load_all()
+    status, answer = app.ask(INFER, *WHOLE)
+    assert (status, app.headers["retry-after"]) == (503, "1")
+    assert "not answered within" in answer["error"]
+    held.gate.set()
+    app.repository.close()
+    assert app.repository.wait_drained(0.0) == 0
 
 
 def test_who_waits_too_long_for_a_turn_is_refused() -> None:
