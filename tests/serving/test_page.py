@@ -70,7 +70,7 @@ def test_the_python_of_the_page_asks_a_server(page_server: Running) -> None:
 
 def test_the_commands_of_the_page_are_spelt_right(manifest: dict[str, Any]) -> None:
     lines = [*commands(PAGE), shlex.join(["intarsia", *manifest["command"][1:], *manifest["args"]])]
-    assert len(lines) == 7
+    assert len(lines) == 8
     for line in lines:
         parse(cli, shlex.split(line, comments=True)[1:], line)
 
@@ -98,7 +98,7 @@ def test_the_probes_of_the_manifest_are_answered(page_server: Running, manifest:
 
 def test_every_figure_of_the_page_is_there(page_server: Running) -> None:
     named = set(re.findall(r"`(intarsia_\w+)`", TEXT))
-    assert len(named) == 5
+    assert len(named) == 6
     with Web(page_server.http) as web:
         text = web.get("/metrics").body.decode()
     assert {each for each in named if not re.search(rf"^# TYPE {each} ", text, re.MULTILINE)} == set()
