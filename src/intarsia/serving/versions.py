@@ -1,8 +1,7 @@
-"""A loaded version of a model, and the tickets of the requests that it has admitted."""
+"""A loaded version of a model, with the requests that it has admitted."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -11,6 +10,7 @@ from intarsia.serving.batching.batches import Batches, Books
 from intarsia.serving.instances import Instances
 from intarsia.serving.loaded import Loaded
 from intarsia.serving.steady import Model
+from intarsia.serving.tickets import TicketOf
 
 QUICK_S: Final = 0.002
 """How long others may wait while the thread that reads answers one request: it costs a tenth to hand it on and back."""
@@ -74,20 +74,8 @@ class Version:
                 self.quick_bytes = size - 1
 
 
-class Ticket:
-    """The right of one request to be answered. Whoever has it gives it back, or has it answered, once."""
-
-    __slots__ = ("began", "deadline", "instance", "size", "version")
-
-    def __init__(self, version: Version, timeout_s: float) -> None:
-        self.version = version
-        self.began = time.monotonic()
-        """When it was whole; set anew once its body was read."""
-        self.deadline = self.began + timeout_s
-        self.size = 0
-        """Bytes of what is asked, once it is whole."""
-        self.instance: Model | None = None
-        """What is reserved for it."""
+Ticket = TicketOf[Version]
+"""A ticket of a request to a model that is served."""
 
 
 def put(asked: Sequence[Asked]) -> None:

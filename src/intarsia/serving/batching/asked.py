@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from intarsia.serving.metadata import ModelMetadata
 from intarsia.serving.statuses import RequestError
+from intarsia.serving.tickets import TicketOf
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from intarsia.serving.versions import Ticket
 
 Form = frozenset[tuple[str, tuple[int, ...]]]
 """The inputs by their names, with their shapes behind the first dimension: requests of one form can be joined."""
@@ -26,7 +26,7 @@ class Asked(ABC):
 
     __slots__ = ("decode_s", "error", "feeds", "form", "found", "rows", "send", "stages", "ticket", "wanted")
 
-    def __init__(self, ticket: Ticket, send: Send) -> None:
+    def __init__(self, ticket: TicketOf[Any], send: Send) -> None:
         """Ask with this ticket; ``send`` is called once it is answered or refused."""
         self.ticket = ticket
         self.send = send

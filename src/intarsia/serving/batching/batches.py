@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from intarsia.errors import FeedError
 from intarsia.serving.batching.asked import Asked
@@ -14,11 +14,11 @@ from intarsia.serving.loaded import Loaded
 from intarsia.serving.logs import tell_error
 from intarsia.serving.statuses import RequestError
 from intarsia.serving.steady import Model
+from intarsia.serving.tickets import TicketOf
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from intarsia.serving.versions import Ticket
 
 _CALM: Final = 16
 """Requests in a row that came alone, after which another one may. Behind many that were answered together the first of
@@ -31,7 +31,7 @@ class Books(Protocol):
     def error_of(self, error: Exception) -> RequestError:
         """What a request is told that ended with this."""
 
-    def too_late(self, ticket: Ticket) -> RequestError:
+    def too_late(self, ticket: TicketOf[Any]) -> RequestError:
         """What a request is told that waited too long; the refusal is counted."""
 
     def called(self, requests: int, seconds: float) -> None:
