@@ -211,13 +211,14 @@ class Verdict:
         Args:
             name: The one.
             baseline: The other.
-            far_counts: Whether a gain of more than 10 %, beyond the far end of the control's interval, is shown by a
-                void benchmark too, if that lies within 15 %: such a control matters to smaller gains.
+            far_counts: Whether a large gain is shown by a void benchmark too: such a control matters to smaller ones.
+                It lies beyond the far end of the control's interval, and is more than 10 %; or, where that end is
+                further than 15 % from 1, twice that end.
         """
         if self.is_void:
-            is_bounded = far_counts and reach(self.control) <= 1.0 + 1.5 * PAIRED.control_interval
-            is_far = is_bounded and self._clears(name, baseline, FAR)
-            return Shown.FASTER if is_far else Shown.NOTHING
+            is_bounded = reach(self.control) <= 1.0 + 1.5 * PAIRED.control_interval
+            least = FAR if is_bounded else 2.0 * reach(self.control)
+            return Shown.FASTER if far_counts and self._clears(name, baseline, least) else Shown.NOTHING
         if self._clears(name, baseline):
             return Shown.FASTER
         return Shown.SLOWER if self._clears(baseline, name) else Shown.NO_DIFFERENCE
