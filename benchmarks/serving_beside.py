@@ -5,7 +5,7 @@ batches) by ONNX Runtime, each once, on one thread, with ``intarsia serve`` and 
 of a few lines, `benchmarks.kserve_program`, in an environment that is made for it). One client and 16 of h2load's ask
 over HTTP with JSON, over HTTP with tensors as bytes and over gRPC. The servers take turns; Intarsia has two turns in
 each round, of which the second is the control. It writes ``benchmarks/results/serving_beside.json``. Wants a quiet
-machine; takes about twenty minutes.
+machine; takes about twelve minutes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Effort:
     seconds: float
 
 
-FULL, QUICK = Effort(rounds=9, seconds=3.0), Effort(rounds=1, seconds=1.0)
+FULL, QUICK = Effort(rounds=5, seconds=3.0), Effort(rounds=1, seconds=1.0)
 
 
 def check_answers(found: Mapping[str, Door], addresses: Mapping[str, Mapping[str, str]]) -> None:
