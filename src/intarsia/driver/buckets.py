@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from intarsia.cost.records.store import Store
 from intarsia.cost.worker.deadline import Deadline
@@ -64,15 +64,14 @@ def run_buckets(
                 except MismatchError as error:
                     if request.search.insists:
                         raise
-                    write_buckets(path, graph, [_unverified(bucket, build) for bucket, build in built])
+                    built = [_with(part, verified=False) for part in built]
+                    write_buckets(path, graph, built)
                     unshown = f"this could not be shown to answer rightly, and ships unverified: {error}"
                     report |= {"verified": False, "reason": f"{unshown}; --strict refuses it"}
                 if request.search.is_for_throughput:
                     batches = search.batches(path, graph)
                     if batches.batch > 1:
-                        write_buckets(
-                            path, graph, [_with_batch(bucket, build, batches.batch) for bucket, build in built]
-                        )
+                        write_buckets(path, graph, [_with(part, batch=batches.batch) for part in built])
                     report |= {"batches": batches.export(), "reason": f"{report['reason']}; {batches.reason}"}
                 attach_report(path, report)
                 model = CompiledModel(Artifact(path, OWN), on_close=work.remove)
@@ -172,13 +171,8 @@ def _without_engines(request: Request, engines: Iterable[str], reason: str) -> I
         yield replace(request, barred={name: f"{name} {reason}" for name in barred})
 
 
-def _with_batch(bucket: Bucket, build: Build, batch: int) -> tuple[Bucket, Build]:
-    """The same, of which one call may answer so many requests."""
-    plan = replace(build.plan, settings=replace(build.plan.settings, batch=batch))
-    return replace(bucket, plan=plan), replace(build, plan=plan)
-
-
-def _unverified(bucket: Bucket, build: Build) -> tuple[Bucket, Build]:
-    """The same, with answers that nobody refuses."""
-    plan = replace(build.plan, settings=replace(build.plan.settings, verified=False))
+def _with(part: tuple[Bucket, Build], **changed: Any) -> tuple[Bucket, Build]:
+    """The same, with some of its run settings changed."""
+    bucket, build = part
+    plan = replace(build.plan, settings=replace(build.plan.settings, **changed))
     return replace(bucket, plan=plan), replace(build, plan=plan)

@@ -175,8 +175,11 @@ def _accuracy(
     ``None`` if there is no time for it.
     """
     exact = decision.best_single if decision.chosen.precisions and decision.best_single else decision.chosen
+    # Where engines are compared, the error is that by which `--max-error` would judge them.
+    is_compared = problem.settings.footprints
+    counts = (*([PRECISION.validation] if is_compared else []), PRECISION.validation_least)
     facts: Mapping[str, Any] = {
-        "default_settings": DEFAULT_SETTINGS,
+        "default_settings": [DEFAULT_SETTINGS, counts[0]],
         "graph": content_hash(problem.graph),
         "seed": problem.settings.seed,
         "plans": [plan_facts(problem.graph, each) for each in (plan, exact)],
@@ -191,11 +194,11 @@ def _accuracy(
     engines = [{registry.engine_of(part.target) for part in each.partitions} for each in (plan, exact)]
     loading_s = measurer.time.process_s + sum(map(measurer.time.whole_s, engines))
     input_s = 2 * ((exact.total_ms or 0.0) + PRECISION.input_ms) / 1e3
-    # Where engines are compared, the error is that by which `--max-error` would judge them.
-    counts = (PRECISION.validation, PRECISION.validation_least)[not problem.settings.footprints :]
     asked = (({"error of": plan.name, "inputs": count}, loading_s + count * input_s, count) for count in counts)
     count = next((count for question, seconds, count in asked if measurer.time.may_benchmark(question, seconds)), 0)
     if not count:
         return None
     found = measured(measurer, samples, plan, exact, 0.0, count)
-    return found if isinstance(found, Failure) else computed(measurer, entry, lambda: found)
+    if isinstance(found, Failure):
+        return found
+    return computed(measurer, entry, lambda: found, is_kept=lambda each: each.inputs == counts[0])

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import accumulate
-from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client import (
@@ -20,7 +17,6 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-from prometheus_client.metrics_core import HistogramMetricFamily
 from prometheus_client.registry import Collector
 
 from intarsia.serving.statuses import Status
@@ -47,6 +43,13 @@ class Figures(Collector):
         self.registry.register(self)  # before the figures, so that what is counted late is there when they are asked
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
+        self._seconds = Histogram(
+            "intarsia_stage_seconds",
+            "Time that answered requests spent in each stage.",
+            ("model", "stage"),
+            buckets=_BOUNDS_S,
+            registry=self.registry,
+        )
         self._requests = Counter(
             "intarsia_requests",
             "Requests for an inference, by how they ended.",
@@ -68,7 +71,6 @@ class Figures(Collector):
             ("model", "result"),
             registry=self.registry,
         )
-
         self._batches = Histogram(
             "intarsia_batch_requests",
             "Requests that one call of a model answered, of models whose requests are put together.",
@@ -80,7 +82,7 @@ class Figures(Collector):
     def of(self, model: str) -> ModelFigures:
         """Those of one model."""
         figures = ModelFigures(
-            model,
+            seconds={stage: self._seconds.labels(model, stage) for stage in STAGES},
             requests={name: self._requests.labels(model, name) for name in ("OK", *(each.name for each in Status))},
             refusals={why: self._refusals.labels(model, why) for why in ("queue", "timeout", "draining")},
             waiting=self._waiting.labels(model),
@@ -91,77 +93,37 @@ class Figures(Collector):
         return figures
 
     def collect(self) -> Iterable[Metric]:
-        """The times of stages. As Prometheus asks, the models count what they have not yet."""
-        stages = HistogramMetricFamily(
-            "intarsia_stage_seconds", "Time that answered requests spent in each stage.", labels=("model", "stage")
-        )
+        """No figures of its own: as Prometheus asks, the models count what they have not yet."""
         for model in self._models:
             model.count()
-            for stage, seconds in model.seconds.items():
-                stages.add_metric((model.name, stage), seconds.buckets(), seconds.sum)
-        return (stages,)
+        return ()
 
     def text(self) -> bytes:
         """All of them, as Prometheus scrapes them."""
         return generate_latest(self.registry)
 
 
-class Seconds:
-    """How many of some times are within each bound, and their sum, which costs little to add to."""
-
-    __slots__ = ("_counts", "sum")
-
-    def __init__(self) -> None:
-        self._counts = [0] * (len(_BOUNDS_S) + 1)
-        self.sum = 0.0
-
-    def add(self, times: Iterable[float]) -> None:
-        """Count some more."""
-        for each in times:
-            self._counts[bisect_left(_BOUNDS_S, each)] += 1
-            self.sum += each
-
-    def buckets(self) -> list[tuple[str, float]]:
-        """How many are within each bound, and so within those before it, as Prometheus has it."""
-        bounds = (*map(str, _BOUNDS_S), "+Inf")
-        return list(zip(bounds, accumulate(self._counts), strict=True))
-
-
 class ModelFigures:
     """The figures of one model, looked up once: a look-up takes longer than the counting."""
 
-    __slots__ = (
-        "_batches",
-        "_counting",
-        "_of_batches",
-        "_taken",
-        "name",
-        "refusals",
-        "reloads",
-        "requests",
-        "seconds",
-        "waiting",
-    )
+    __slots__ = ("_batches", "_taken", "refusals", "reloads", "requests", "seconds", "waiting")
 
     def __init__(
         self,
-        name: str,
         *,
+        seconds: Mapping[str, Histogram],
         requests: Mapping[str, Counter],
         refusals: Mapping[str, Counter],
         waiting: Gauge,
         reloads: Mapping[str, Counter],
         batches: Callable[[], Histogram],
     ) -> None:
-        self.name = name
-        self.seconds = {stage: Seconds() for stage in STAGES}
+        self.seconds = seconds
         self.requests = requests
         self.refusals = refusals
         self.waiting = waiting
         self.reloads = reloads
-        self._of_batches = batches
-        self._batches: Histogram | None = None
-        self._counting = Lock()
+        self._batches = batches
         self._taken: deque[tuple[float, float, float, float]] = deque()
 
     def took(self, queue: float, decode: float, compute: float, encode: float) -> None:
@@ -172,18 +134,12 @@ class ModelFigures:
 
     def called(self, requests: int) -> None:
         """Count a call that answered so many requests together; a model that has none has no such figure."""
-        if self._batches is None:
-            self._batches = self._of_batches()
-        self._batches.observe(requests)
+        self._batches().observe(requests)
 
     def count(self) -> None:
         """Count those that are not counted yet."""
-        with self._counting:
-            taken = []
-            with suppress(IndexError):  # once there is none
-                while True:
-                    taken.append(self._taken.popleft())
-            if taken:
-                for seconds, times in zip(self.seconds.values(), zip(*taken, strict=True), strict=True):
-                    seconds.add(times)
-                self.requests["OK"].inc(len(taken))
+        with suppress(IndexError):  # once there is none; several threads may count at one time
+            while True:
+                for stage, seconds in zip(STAGES, self._taken.popleft(), strict=True):
+                    self.seconds[stage].observe(seconds)
+                self.requests["OK"].inc()
