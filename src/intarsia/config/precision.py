@@ -14,10 +14,6 @@ class Scheme(StrEnum):
     """8-bit products; each tensor that is multiplied is scaled by its own range while the model runs."""
     STATIC = "int8-static"
     """8-bit products; tensors are scaled by ranges that were seen on calibration inputs."""
-    DYNAMIC_FINE = "int8-dynamic-fine"
-    """As ``DYNAMIC`` with each weight as the sum of two in 8 bits, for layers that suffer from rounded weights."""
-    STATIC_FINE = "int8-static-fine"
-    """As ``STATIC`` with each weight as the sum of two in 8 bits."""
     WEIGHTS_8 = "weights-int8"
     """The weight is read in 8 bits, with a scale for each block of it; what it is multiplied with stays in fp32."""
     WEIGHTS_4 = "weights-int4"
@@ -31,28 +27,18 @@ class Scheme(StrEnum):
     @property
     def needs_ranges(self) -> bool:
         """Whether values are scaled by ranges that calibration saw."""
-        return self in (Scheme.STATIC, Scheme.STATIC_FINE)
-
-    @property
-    def is_dynamic(self) -> bool:
-        """Whether ranges are found while the model runs."""
-        return self in (Scheme.DYNAMIC, Scheme.DYNAMIC_FINE)
-
-    @property
-    def is_fine(self) -> bool:
-        """Whether weights are sums of two."""
-        return self in (Scheme.DYNAMIC_FINE, Scheme.STATIC_FINE)
+        return self is Scheme.STATIC
 
     @property
     def dynamic(self) -> Scheme:
         """The same with ranges that are found while the model runs; where there are none, itself."""
-        if self.weight_bits is not None:
-            return self
-        return Scheme.DYNAMIC_FINE if self.is_fine else Scheme.DYNAMIC
+        return Scheme.DYNAMIC if self is Scheme.STATIC else self
 
 
 Range = tuple[float, float]
 """The lowest and the highest element of a value."""
+Means = str
+"""The mean of each channel of a value, as text: `graph.quantise.means_text` writes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,15 +48,25 @@ class Precision:
     Attributes:
         schemes: By node id how it computes, ordered by id.
         ranges: By name of the value the range that calibration saw, ordered by name: of all that static nodes read.
+        means: By name of the value what calibration saw on average, ordered by name. Weights that are multiplied with
+            such a value are rounded so that their errors cancel on average: those of the nodes above, and all of an
+            engine that computes in a smaller float type.
     """
 
     schemes: tuple[tuple[str, Scheme], ...]
     ranges: tuple[tuple[str, Range], ...] = ()
+    means: tuple[tuple[str, Means], ...] = ()
 
     @classmethod
-    def of(cls, schemes: Mapping[str, Scheme], ranges: Mapping[str, Range]) -> Precision:
+    def of(
+        cls, schemes: Mapping[str, Scheme], ranges: Mapping[str, Range], means: Mapping[str, Means] | None = None
+    ) -> Precision:
         """In canonical order, whatever order the mappings have."""
-        return cls(schemes=tuple(sorted(schemes.items())), ranges=tuple(sorted(ranges.items())))
+        return cls(
+            schemes=tuple(sorted(schemes.items())),
+            ranges=tuple(sorted(ranges.items())),
+            means=tuple(sorted((means or {}).items())),
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,12 +77,21 @@ class Precision:
         """Ids of the nodes of a scheme."""
         return tuple(node for node, own in self.schemes if own is scheme)
 
-    def within(self, nodes: Collection[str], values: Collection[str]) -> Precision | None:
-        """What of it concerns these nodes, which read these values; ``None`` if nothing does."""
-        schemes = tuple(pair for pair in self.schemes if pair[0] in nodes)
+    def within(self, read: Mapping[str, Collection[str]], *, rounds: bool) -> Precision | None:
+        """What of it concerns nodes; ``None`` if nothing does.
+
+        Args:
+            read: By node id the values that the node reads.
+            rounds: Whether their engine computes in a smaller float type.
+        """
+        schemes = tuple(pair for pair in self.schemes if pair[0] in read)
+        rounding = read if rounds else [node for node, _ in schemes]
+        values = {value for node in rounding for value in read[node]}
         ranges = tuple(pair for pair in self.ranges if pair[0] in values)
-        return replace(self, schemes=schemes, ranges=ranges) if schemes else None
+        means = tuple(pair for pair in self.means if pair[0] in values)
+        return replace(self, schemes=schemes, ranges=ranges, means=means) if schemes or means else None
 
     def facts(self) -> list[list[object]]:
         """All of it as JSON-able rows."""
-        return [[[node, scheme.value] for node, scheme in self.schemes], [[name, *span] for name, span in self.ranges]]
+        schemes: list[object] = [[node, scheme.value] for node, scheme in self.schemes]
+        return [schemes, [[name, *span] for name, span in self.ranges], [[name, text] for name, text in self.means]]

@@ -19,7 +19,7 @@ from intarsia.partitioning.quotient import (
     strong_components,
 )
 from intarsia.spec.problems import nearest
-from intarsia.target.reduced_precision import reduced_type
+from intarsia.target.reduced_precision import reduced_type, rounded_type
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
@@ -169,8 +169,8 @@ def with_precision(graph: Graph, partitioning: Partitioning, precision: Precisio
     """The partitioning, in which each partition has what concerns its nodes of a precision; the rest stays fp32."""
     parts = []
     for part in partitioning.partitions:
-        read = {name for id_ in part.nodes for name in graph.node(id_).inputs}
-        parts.append(replace(part, precision=precision.within(part.nodes, read)))
+        read = {id_: graph.node(id_).inputs for id_ in part.nodes}
+        parts.append(replace(part, precision=precision.within(read, rounds=rounded_type(part.target) is not None)))
     return Partitioning(partitions=tuple(parts))
 
 

@@ -13,7 +13,7 @@ from typing import NoReturn, TypeVar
 
 import yaml
 
-from intarsia.config.precision import Precision, Range, Scheme
+from intarsia.config.precision import Means, Precision, Range, Scheme
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.errors import PlanError, SpecError
 from intarsia.numbers import MOST_THREADS
@@ -258,7 +258,7 @@ class _Reader:
         return Inside(partitions=partitions, threads=threads, parallel=parallel, pipeline=pipeline)
 
     def _precision(self, node: yaml.Node, nodes: Collection[str]) -> Precision:
-        fields = self._fields(node, "a precision", (), (*(scheme.value for scheme in Scheme), "ranges"))
+        fields = self._fields(node, "a precision", (), (*(scheme.value for scheme in Scheme), "ranges", "means"))
         schemes: dict[str, Scheme] = {}
         own = frozenset(nodes)
         for scheme in Scheme:
@@ -269,7 +269,13 @@ class _Reader:
                     self._fail(f"{id_!r} is {why}", item)
                 schemes[id_] = scheme
         ranges = self._ranges(fields["ranges"]) if "ranges" in fields else {}
-        return Precision.of(schemes, ranges)
+        means = self._means(fields["means"]) if "means" in fields else {}
+        return Precision.of(schemes, ranges, means)
+
+    def _means(self, node: yaml.Node) -> dict[str, Means]:
+        if not isinstance(node, yaml.MappingNode):
+            self._fail(f"'means' must be a mapping of values to texts; this is {_kind(node)}", node)
+        return {self._text(key, "a value's name"): self._text(value, "means") for key, value in node.value}
 
     def _ranges(self, node: yaml.Node) -> dict[str, Range]:
         if not isinstance(node, yaml.MappingNode):

@@ -61,7 +61,8 @@ def bodies_by_node(bodies: Iterable[BodyPlan]) -> Mapping[str, str]:
 
 
 def precision_rows(precision: Precision) -> dict[str, Any]:
-    """A precision as JSON-able rows: node ids by scheme, and ranges by value."""
+    """A precision as JSON-able rows: node ids by scheme, and ranges and means by value."""
     schemes = {scheme.value: list(nodes) for scheme in Scheme if (nodes := precision.nodes(scheme))}
     ranges = {name: list(span) for name, span in precision.ranges}
-    return {**schemes, **({"ranges": ranges} if ranges else {})}
+    calibrated = {"ranges": ranges, "means": dict(precision.means)}
+    return {**schemes, **{name: values for name, values in calibrated.items() if values}}

@@ -86,7 +86,8 @@ def _with_precision(graph: Graph, partitioning: Partitioning, plan: PlanFile) ->
         return partitioning
     schemes = dict(pair for precision in stated for pair in precision.schemes)
     ranges = dict(pair for precision in stated for pair in precision.ranges)
-    return with_precision(graph, partitioning, Precision.of(schemes, ranges))
+    means = dict(pair for precision in stated for pair in precision.means)
+    return with_precision(graph, partitioning, Precision.of(schemes, ranges, means))
 
 
 def _check_devices(parts: Iterable[tuple[Target, tuple[str, ...]]], devices: DevicePlan) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from intarsia.backends import registry
 from intarsia.config import config_inside
+from intarsia.config.precision import Precision
 from intarsia.partitioning import Partition
 from intarsia.partitioning.plan_rows import inside_rows, precision_rows
 from intarsia.planning.problem import Candidate
@@ -30,7 +32,7 @@ def partitions_json(job: Compilation, decision: Decision, alternatives: Alternat
             "device": job.device_of(partition) or device_text(partition.target),
             "config": str(job.config_of(partition)),
             "nodes": list(partition.nodes),
-            "precision": None if partition.precision is None else precision_rows(partition.precision),
+            "precision": None if partition.precision is None else _precision_json(partition.precision),
             **({} if partition.inside is None else {"inside": inside_json(partition)}),
             "predicted_ms": chosen.predicted_ms[place],
             "measured_ms": measured[place],
@@ -39,6 +41,11 @@ def partitions_json(job: Compilation, decision: Decision, alternatives: Alternat
         }
         for place, partition in enumerate(chosen.partitions)
     ]
+
+
+def _precision_json(precision: Precision) -> dict[str, Any]:
+    """Without means, which are thousands of numbers that say nothing to a reader; the plan file has them."""
+    return precision_rows(replace(precision, means=()))
 
 
 def inside_json(partition: Partition) -> dict[str, Any]:

@@ -78,8 +78,10 @@ def in_precision(model: SubModel, step: Step) -> SubModel:
     if step.precision is None:
         return model
     from intarsia.graph.quantise import quantised
+    from intarsia.target.reduced_precision import rounded_type
 
-    return registry.of(step.target).with_few_bits(quantised(model, step.precision))
+    reduced = quantised(model, step.precision, rounded_type(step.target))
+    return registry.of(step.target).with_few_bits(reduced)
 
 
 def load_build(graph: Graph, built: Build) -> Executor:

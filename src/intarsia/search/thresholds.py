@@ -35,7 +35,7 @@ class Shares:
     """Seconds for partitions, a minute of the budget, where engines took less or are known, or an error is allowed."""
     precision_end: float = 0.7
     """No further plan in reduced precision is looked for after this share."""
-    layers_end: float = 0.5
+    layers_end: float = 0.6
     """No further layers in reduced precision are looked for after this share: what cannot be compared does not ship."""
     footprints_most: float = 0.25
     """Share that is kept for the footprints of engines outside the paired benchmark, where they were asked for."""
@@ -232,8 +232,10 @@ class PrecisionLimits:
     """A plan so many times slower than the one in fp32 that it was made of is dropped; less may be noise."""
     least_rest: float = 0.05
     """Share of an error that counts as left beside a component of it which is as large."""
-    layers_time: float = 4.0
-    """So many times what the whole model takes to be measured, finding out the error of each layer takes at least."""
+    means_time: float = 2.5
+    """So many times what the whole model takes to be measured, finding out what layers read takes."""
+    layers_time: float = 8.0
+    """The same of finding out the error of each layer, at least."""
     layer_tries: int = 3
     """How often fewer layers are tried until the error of the plan fits."""
     cut_tries: int = 3
@@ -244,8 +246,6 @@ class PrecisionLimits:
     """Of a value's range, those tried: what is cut off is lost, and what is left has finer steps."""
     compared_inputs: int = 1
     """Calibration inputs by which layers are compared; a choice is judged by all of them."""
-    fine_share: float = 0.37
-    """Of what a layer saves in 8 bits, what it saves with weights of two terms: as OpenVINO showed on vit_b16."""
     weights_fine_share: float = 0.84
     """Of the bytes that a weight saves in 4 bits, with its scales, those that it saves in 8."""
     most_rows: float = 32.0

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class ReducedPrecisionOption:
     """A value of an option of the engine ``kind`` with which it computes in elements of ``type``, less than fp32.
 
-    ``isa`` are features, by their Linux names, any of which makes that faster than fp32.
+    ``isa`` are features, by their Linux names, any of which makes that faster than fp32. ``rounds_weights`` says that
+    each weight is rounded to that type as it is, so that one which is of that type already stays what it is.
     """
 
     kind: str
@@ -23,6 +24,7 @@ class ReducedPrecisionOption:
     value: Value
     type: str
     isa: frozenset[str]
+    rounds_weights: bool = False
 
 
 REDUCED_OPTIONS = (
@@ -32,6 +34,7 @@ REDUCED_OPTIONS = (
         value="f16",
         type="f16",
         isa=frozenset({"avx512_fp16", "asimdhp"}),
+        rounds_weights=True,
     ),
     ReducedPrecisionOption(
         kind="openvino",
@@ -39,6 +42,7 @@ REDUCED_OPTIONS = (
         value="bf16",
         type="bf16",
         isa=frozenset({"avx512_bf16", "amx_bf16"}),
+        rounds_weights=True,
     ),
     ReducedPrecisionOption(kind="mnn", option="precision", value="low", type="f16", isa=frozenset({"asimdhp"})),
     ReducedPrecisionOption(kind="ncnn", option="fp16", value=True, type="f16", isa=frozenset({"asimdhp"})),
@@ -48,10 +52,19 @@ REDUCED_OPTIONS = (
 
 def reduced_type(target: Target) -> str | None:
     """The element type that a target's options make its engine compute in, if that is less than fp32."""
-    found = (
-        each.type for each in REDUCED_OPTIONS if each.kind == target.kind.name and target[each.option] == each.value
-    )
-    return next(found, None)
+    option = _option(target)
+    return None if option is None else option.type
+
+
+def rounded_type(target: Target) -> str | None:
+    """The element type to which a target's engine rounds weights as they are; ``None`` if it computes otherwise."""
+    option = _option(target)
+    return option.type if option is not None and option.rounds_weights else None
+
+
+def _option(target: Target) -> ReducedPrecisionOption | None:
+    several = (each for each in REDUCED_OPTIONS if each.kind == target.kind.name)
+    return next((each for each in several if target[each.option] == each.value), None)
 
 
 def reduced_targets(target: Target, isa: Collection[str]) -> tuple[Target, ...]:

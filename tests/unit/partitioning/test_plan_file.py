@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from intarsia.config.precision import Precision, Scheme
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.errors import PlanError
+from intarsia.graph.quantise import means_text
 from intarsia.partitioning.partitioning import Partition, Partitioning
 from intarsia.partitioning.plan_file import PlanFile, dump_plan, parse_plan
 from intarsia.target import Target
@@ -44,7 +46,10 @@ def reduced_partitions(draw: st.DrawFn) -> Partition:
     part = draw(partitions)
     chosen = draw(st.lists(st.sampled_from(part.nodes), min_size=1, unique=True))
     schemes = {node: draw(st.sampled_from(Scheme)) for node in chosen}
-    return replace(part, precision=Precision.of(schemes, draw(st.dictionaries(names, ranges, max_size=3))))
+    encoded = st.lists(st.floats(-9.0, 9.0, width=16), max_size=3).map(np.array).map(means_text)
+    spans = draw(st.dictionaries(names, ranges, max_size=3))
+    means = draw(st.dictionaries(names, encoded, max_size=3))
+    return replace(part, precision=Precision.of(schemes, spans, means))
 
 
 @st.composite

@@ -21,7 +21,7 @@ from intarsia.cost.records.record import Failure, Measurement
 from intarsia.cost.timing.timetable import Timetable
 from intarsia.cost.worker.progress import unwatched
 from intarsia.graph import Graph
-from intarsia.graph.quantise import layers_of
+from intarsia.graph.quantise import layers_of, means_text
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
 from intarsia.search.precision import candidates
@@ -115,6 +115,9 @@ class Choosing:
             return self._of_weights(allowed)
         layers = ((LAYER, Scheme.STATIC),) if allowed >= LAYER_ERROR else ()
         return Choice(layers=layers, ranges=(("picture", (-5.0, 5.0)),), error=LAYER_ERROR)
+
+    def means(self) -> Mapping[str, str]:
+        return {"picture": means_text(np.ones(3))}
 
     def error_of_all(self, family: Family) -> float:
         return math.sqrt(len(WEIGHTS.layers(DECODER)) * WEIGHT_SQUARES[8])

@@ -128,7 +128,7 @@ class _Search(_Row):
         return self
 
 
-_Precision = tuple[tuple[tuple[str, Scheme], ...], tuple[tuple[str, float, float], ...]]
+_Precision = tuple[tuple[tuple[str, Scheme], ...], tuple[tuple[str, float, float], ...], tuple[tuple[str, str], ...]]
 
 
 class _ReducedPrecisionPlan(_Plan):

@@ -9,20 +9,24 @@ from intarsia.graph.quantise.blocks import BLOCK, ORIGIN, Blocks, packed
 from intarsia.graph.quantise.draft import GraphDraft
 from intarsia.graph.quantise.layers import Layer, layers_of, with_sums
 from intarsia.graph.quantise.rewrite import quantised
-from intarsia.graph.quantise.sensitivity import GATES, gated, ranged, trimmed
+from intarsia.graph.quantise.rounding import means_of, means_text
+from intarsia.graph.quantise.sensitivity import GATES, Described, described, gated, trimmed
 
 __all__ = [
     "BLOCK",
     "GATES",
     "ORIGIN",
     "Blocks",
+    "Described",
     "GraphDraft",
     "Layer",
+    "described",
     "gated",
     "layers_of",
+    "means_of",
+    "means_text",
     "packed",
     "quantised",
-    "ranged",
     "trimmed",
     "with_sums",
 ]

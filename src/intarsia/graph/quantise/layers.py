@@ -24,10 +24,11 @@ _MATRIX_RANK = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """A node that can compute in 8 bits, or read its weight in few.
+    """A node whose weight can be rounded, and that may be able to compute in 8 bits, or to read its weight in few.
 
     Attributes:
         norm: The normalisation behind a convolution that goes into its weights.
+        schemes: The ways in which it can compute; none for a convolution over signals or volumes.
         reads: The values that it would read in 8 bits.
         flops: Floating-point operations that it saves; 0 for what only spares conversions.
         sources: Of a sum, the ids of the convolutions and sums whose values it adds.
@@ -58,15 +59,19 @@ def _products(graph: Graph, inside: Mapping[str, Node]) -> Iterator[Layer]:
     for node in inside.values():
         if node.domain != "" or not _fits(graph, node):
             continue
-        static = (Scheme.STATIC, Scheme.STATIC_FINE)
-        more = (Scheme.DYNAMIC, Scheme.DYNAMIC_FINE, Scheme.WEIGHTS_8, Scheme.WEIGHTS_4)
         yield Layer(
             node=node,
             norm=_norm(graph, node, inside) if node.op_type == "Conv" else None,
-            schemes=static if node.op_type == "Conv" else (*static, *more),
+            schemes=_schemes(graph, node),
             reads=node.inputs[:1],
             flops=flops(graph, node),
         )
+
+
+def _schemes(graph: Graph, node: Node) -> tuple[Scheme, ...]:
+    if node.op_type == "Conv":
+        return (Scheme.STATIC,) if len(graph.weights[node.inputs[1]].shape) == _IMAGE_RANK else ()
+    return (Scheme.STATIC, Scheme.DYNAMIC, Scheme.WEIGHTS_8, Scheme.WEIGHTS_4)
 
 
 def _fits(graph: Graph, node: Node) -> bool:
@@ -76,7 +81,7 @@ def _fits(graph: Graph, node: Node) -> bool:
     if weight is None or weight.dtype != _FLOAT or data.is_weight or data.dtype != _FLOAT:
         return False
     if node.op_type == "Conv":
-        return len(weight.shape) == _IMAGE_RANK and _is_constant_bias(graph, node)
+        return 0 not in weight.shape and _is_constant_bias(graph, node)
     if len(weight.shape) != _MATRIX_RANK or 0 in weight.shape or data.rank == 1:
         return False
     plain = not node.attributes.get("transA", 0) and all(node.attributes.get(f, 1.0) == 1.0 for f in ("alpha", "beta"))
@@ -106,7 +111,8 @@ def _norm(graph: Graph, node: Node, inside: Mapping[str, Node]) -> Node | None:
 
 def _sums(graph: Graph, inside: Mapping[str, Node], products: Mapping[str, Layer]) -> Iterator[Layer]:
     """Return sums of two results of convolutions, directly or through other sums."""
-    givers = {output: layer.node.id for output, layer in products.items() if layer.node.op_type == "Conv"}
+    convolutions = {output: layer for output, layer in products.items() if layer.node.op_type == "Conv"}
+    givers = {output: layer.node.id for output, layer in convolutions.items() if layer.schemes}
     for node in inside.values():
         if node.domain != "":
             continue

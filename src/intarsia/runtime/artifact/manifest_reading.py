@@ -87,6 +87,7 @@ def _precision(value: Any, at: str, faults: list[Fault]) -> Any:
     fields: Fields = {
         "schemes": several(row(text, word(Scheme))),
         "ranges": Field(several(row(text, row(number, number))), ()),
+        "means": Field(several(row(text, text)), ()),
     }
     return record(Precision, fields)(value, at, faults)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +17,7 @@ from intarsia.cost.records.recall import Entry, computed, recalled
 from intarsia.cost.records.record import Failure, Key
 from intarsia.cost.thresholds import DURATIONS, PAIRED
 from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, paired_benchmark
-from intarsia.cost.timing.verdict import Verdict
+from intarsia.cost.timing.verdict import FAR, Verdict
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.progress import Watcher
 from intarsia.graph.fingerprint import fingerprint_of
@@ -68,8 +69,8 @@ class FinalBenchmark:
             fitting = [each for each in field if each in chosen]
             if self.measurer.store.get(self._entry(fitting, 0).key, "paired_benchmark") is not None:
                 return fitting
-            question = {**_question(fitting), "sets": PAIRED.settled_sets}
-            if time.may_benchmark(question, self._seconds(fitting, PAIRED.settled_sets)):
+            sets = 1 if _has_far(fitting) else PAIRED.settled_sets
+            if time.may_benchmark({**_question(fitting), "sets": sets}, self._seconds(fitting, sets)):
                 return fitting
             if len(chosen) == DECISION.fewest:
                 break
@@ -192,6 +193,13 @@ class FinalBenchmark:
         calls_ms = [each.settings.instances * tuned_ms(each) for each in several]
         own = self.measurer.time.set_s(engines, calls_ms, self._effort(field).seconds)
         return DURATIONS.write_s * len(field) + sets * own
+
+
+def _has_far(field: Sequence[Candidate]) -> bool:
+    """Whether a plan in fewer bits is so much faster than the rest that one set of processes shows it."""
+    reduced = min((tuned_ms(each) for each in field if each.precisions), default=math.inf)
+    exact = min((tuned_ms(each) for each in field if not each.precisions), default=math.inf)
+    return reduced * FAR < exact
 
 
 def decides(verdict: Verdict) -> bool:

@@ -11,7 +11,6 @@ from intarsia.backends import registry
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.recall import Entry, computed, recalled
 from intarsia.cost.records.record import Failure
-from intarsia.cost.thresholds import PAIRED
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.collage.search_cache import fits
@@ -128,8 +127,8 @@ class AccuracyBudget:
         return sum(map(self._measurer.time.whole_s, engines)) + count * runs_ms / 1e3
 
     def _benchmark_s(self) -> float:
-        """Seconds of a benchmark between the best plan in fp32 and one in less."""
+        """Seconds of the shortest benchmark that tells: the best plan in fp32, one in less, and the control."""
         best = self._exact[0]
         engines = {registry.engine_of(part.target) for part in best.partitions}
-        several = DECISION.kept_contenders + 1  # mostly two plans in less
-        return PAIRED.settled_sets * self._measurer.time.set_s([engines] * several, [best.total_ms or 0.0] * several)
+        several = DECISION.fewest + 1
+        return self._measurer.time.set_s([engines] * several, [best.total_ms or 0.0] * several)

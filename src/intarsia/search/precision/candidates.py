@@ -30,12 +30,17 @@ def in_reduced_types(partitions: Sequence[Partition]) -> Iterator[tuple[Partitio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """A model of which one end computes in reduced precision."""
+    """A model of which one end computes in reduced precision.
+
+    Attributes:
+        rounded: What becomes of partitions whose weights are rounded.
+    """
 
     graph: Graph
     segments: Sequence[Sequence[str]]
     exact: Target
     reduced: Target
+    rounded: Callable[[tuple[Partition, ...]], tuple[Partition, ...]]
 
     def parts(self, count: int, *, is_head: bool) -> tuple[Partition, ...]:
         """So many segments from the beginning, or from the end, in reduced precision."""
@@ -43,7 +48,7 @@ class Cut:
         targets = (self.reduced, self.exact) if is_head else (self.exact, self.reduced)
         ends = zip(targets, (self.segments[:at], self.segments[at:]), strict=True)
         partitions = [(target, tuple(chain.from_iterable(segments))) for target, segments in ends if segments]
-        return Partitioning.of(self.graph, partitions).partitions
+        return self.rounded(Partitioning.of(self.graph, partitions).partitions)
 
     def within(self, share: float, *, is_head: bool) -> int:
         """How many segments from that end have this share of the model's work, at most."""

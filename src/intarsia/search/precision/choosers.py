@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TypeVar
 
 from intarsia.backends import registry
 from intarsia.backends.contract.failures import cause_of
+from intarsia.config.precision import Means
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.errors import ExecutionError
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate, Problem
+from intarsia.search.precision.calibration import Calibration, asked
 from intarsia.search.precision.families import Family
 from intarsia.search.precision.layer_choice import Choice, Chooser
 from intarsia.search.precision.validation_set import Samples
@@ -41,31 +43,55 @@ class Choosers(ExitStack):
         self._watch = watch
         self._targets = _type_oracles(exact)
         self._made: dict[tuple[Family, Target], Chooser] = {}
-        self._failed: dict[tuple[Family, Target], str] = {}
+        self._calibrations: dict[Target, Calibration] = {}
+        self._failed: dict[Hashable, str] = {}
+
+    def means(self) -> Mapping[str, Means] | str:
+        """What is multiplied with weights, on average, or why that cannot be learnt."""
+        return self._first(
+            lambda target: target,
+            PRECISION.means_time,
+            lambda target: self._calibration(target).means,
+            self._calibrations,
+        )
 
     def choose(self, family: Family, allowed: float) -> Choice | str:
         """The most layers of a family that stay within an error, or why nothing can be learnt of them."""
         return self._answer(family, lambda chooser: chooser.choose(allowed))
 
     def error_of_all(self, family: Family) -> float | str:
-        """The error with every layer of a family in its fine way, or why nothing can be learnt of them."""
-        return self._answer(family, lambda chooser: chooser.error_of_all(family.fine))
+        """The error with every layer of a family in its first way, or why nothing can be learnt of them."""
+        return self._answer(family, Chooser.error_of_all)
 
     def _answer(self, family: Family, question: Callable[[Chooser], _Answer]) -> _Answer | str:
         """Of the first engine that gives one."""
+
+        def asked_of(target: Target) -> _Answer:
+            if (family, target) not in self._made:
+                self._made[family, target] = self.enter_context(self._chooser(family, target))
+            return question(self._made[family, target])
+
+        return self._first(lambda target: (family, target), PRECISION.layers_time, asked_of, self._made)
+
+    def _first(
+        self,
+        place_of: Callable[[Target], Hashable],
+        wholes: float,
+        question: Callable[[Target], _Answer],
+        made: Container[Hashable] = (),
+    ) -> _Answer | str:
+        """Of the first engine that answers; what it needs takes as long as measuring so many whole models."""
         reason = OUT_OF_TIME
         for target in self._targets:
-            place = family, target
+            place = place_of(target)
             if place in self._failed:
                 reason = self._failed[place]
                 continue
             whole_s = self._measurer.time.whole_s([registry.engine_of(target)])
-            if place not in self._made and not self._fits_time(PRECISION.layers_time * whole_s):
+            if place not in made and not self._fits_time(wholes * whole_s):
                 return reason
             try:
-                if place not in self._made:
-                    self._made[place] = self.enter_context(self._chooser(family, target))
-                return question(self._made[place])
+                return question(target)
             except ExecutionError as error:
                 reason = self._failed[place] = str(error) if self._fits_time(0.0) else OUT_OF_TIME
                 failure = Failure(stage="evaluate", reason=error.detail, cause=cause_of(error))
@@ -75,14 +101,34 @@ class Choosers(ExitStack):
     def _fits_time(self, seconds: float) -> bool:
         return self._measurer.time.fits(seconds, SHARES.layers_end)
 
+    def _calibration(self, target: Target) -> Calibration:
+        if target not in self._calibrations:
+            self._watch(Progress(stage="accuracy", note="what layers read"))
+            inputs = self._samples.calibration
+            ask = asked(target, self._measurer.folder, inputs, self._patience_s)
+            self._calibrations[target] = Calibration.of(self._problem.graph, ask)
+        return self._calibrations[target]
+
     def _chooser(self, family: Family, target: Target) -> Chooser:
+        calibration = self._calibration(target)
         self._watch(Progress(stage="accuracy", note="what layers cost"))
-        graph, folder = self._problem.graph, self._measurer.folder
-        inputs, time = self._samples.calibration, self._measurer.time
-        patience_s = self._measurer.timeout_s
-        if not time.is_endless:
-            patience_s = min(patience_s, time.left / (1 + len(inputs)))
-        return Chooser(graph, target, folder, inputs, patience_s, self._watch, lambda: self._fits_time(0.0), family)
+        return Chooser(
+            self._problem.graph,
+            target,
+            self._measurer.folder,
+            self._samples.calibration,
+            self._patience_s,
+            calibration,
+            self._watch,
+            lambda: self._fits_time(0.0),
+            family,
+        )
+
+    @property
+    def _patience_s(self) -> float:
+        """How long a run may take."""
+        time, longest_s = self._measurer.time, self._measurer.timeout_s
+        return longest_s if time.is_endless else min(longest_s, time.left / (1 + PRECISION.calibration))
 
 
 def _type_oracles(exact: Sequence[Candidate]) -> list[Target]:

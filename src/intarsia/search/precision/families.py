@@ -1,4 +1,4 @@
-"""Families of schemes: the two ways in which a layer leaves fp32 step by step, and the layers that gain by them."""
+"""Families of schemes: the ways in which a layer leaves fp32 step by step, and the layers that gain by them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """A way that loses little, and one that saves most.
+    """The way that saves most, and one that loses less if there is one.
 
     Attributes:
         fine_share: Of what the coarse way saves, what the fine way saves.
         most_rows: A product of more rows gains nothing; ``None`` if each layer gains.
     """
 
-    fine: Scheme
     coarse: Scheme
-    fine_share: float
+    fine: Scheme | None = None
+    fine_share: float = 1.0
     most_rows: float | None = None
+
+    @property
+    def ways(self) -> tuple[Scheme, ...]:
+        """Those that there are, the one that loses less first."""
+        return (self.coarse,) if self.fine is None else (self.fine, self.coarse)
 
     def layers(self, graph: Graph) -> tuple[Layer, ...]:
         """The layers that may be so, in order."""
@@ -50,7 +55,7 @@ def _rows(layer: Layer, graph: Graph) -> float:
     return layer.flops / (2 * prod(graph.weights[layer.node.inputs[1]].shape))
 
 
-PRODUCTS = Family(fine=Scheme.STATIC_FINE, coarse=Scheme.STATIC, fine_share=PRECISION.fine_share)
+PRODUCTS = Family(coarse=Scheme.STATIC)
 """Products and convolutions in 8 bits."""
 WEIGHTS = Family(
     fine=Scheme.WEIGHTS_8,

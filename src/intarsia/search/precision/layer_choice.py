@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 
-from intarsia.backends.contract.failures import CauseError
-from intarsia.config.precision import Precision, Range, Scheme
-from intarsia.cost.records.record import Failure
+from intarsia.config.precision import Means, Precision, Range, Scheme
 from intarsia.cost.reference.evaluate import Answers, Oracle
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
-from intarsia.errors import ExecutionError
 from intarsia.graph import Graph
-from intarsia.graph.quantise import GATES, Layer, gated, ranged, trimmed, with_sums
+from intarsia.graph.quantise import GATES, Layer, gated, means_of, with_sums
 from intarsia.runtime.verify import distance
+from intarsia.search.precision.calibration import Calibration, asked, told
 from intarsia.search.precision.families import PRODUCTS, Family
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
@@ -36,6 +34,7 @@ class Choice:
     layers: tuple[tuple[Layer, Scheme], ...]
     ranges: tuple[tuple[str, Range], ...]
     error: float
+    means: tuple[tuple[str, Means], ...] = ()
 
     def precision(self, *, dynamic: bool) -> Precision:
         """All of them, by ranges from calibration, or by those found while the model runs where a layer can."""
@@ -43,7 +42,7 @@ class Choice:
         schemes = {layer.node.id: way if way in layer.schemes else scheme for layer, way, scheme in ways}
         static = [layer for layer, _ in self.layers if schemes[layer.node.id].needs_ranges]
         known = dict(self.ranges)
-        return Precision.of(schemes, {name: known[name] for layer in static for name in layer.reads})
+        return Precision.of(schemes, {name: known[name] for layer in static for name in layer.reads}, dict(self.means))
 
 
 class Chooser(AbstractContextManager["Chooser"]):
@@ -56,6 +55,7 @@ class Chooser(AbstractContextManager["Chooser"]):
         folder: Path,
         inputs: Sequence[Path],
         patience_s: float,
+        calibration: Calibration,
         watch: Watcher = unwatched,
         has_time: Callable[[], bool] = lambda: True,
         family: Family = PRODUCTS,
@@ -66,10 +66,11 @@ class Chooser(AbstractContextManager["Chooser"]):
         self._inputs = tuple(inputs)
         self._watch = watch
         calibrated = self.layers if family.coarse.needs_ranges else ()
-        self._ranges = _ranges(graph, target, folder, calibrated, inputs, patience_s)
-        ways = (family.fine, family.coarse)
-        self._gates = [(layer, way) for layer in self.layers for way in ways if way in layer.schemes]
-        self._oracle = Oracle(gated(graph, self._gates, self._ranges), target, folder, patience_s)
+        self._ranges = calibration.trimmed(graph, calibrated, asked(target, folder, inputs, patience_s))
+        self._means = calibration.means
+        self._gates = [(layer, way) for layer in self.layers for way in family.ways if way in layer.schemes]
+        means = {name: means_of(text) for name, text in self._means.items()}
+        self._oracle = Oracle(gated(graph, self._gates, self._ranges, means), target, folder, patience_s)
         self.exact = self._answers({}, self._inputs)
         self._steps: tuple[_Step, ...] | None = None
         self._known: dict[frozenset[tuple[str, Scheme]], float] = {}
@@ -92,8 +93,9 @@ class Chooser(AbstractContextManager["Chooser"]):
             guess = (fits + fails) // 2
         return self._choice(_taken(steps[:fits]))
 
-    def error_of_all(self, scheme: Scheme) -> float:
-        """The error with every layer in one way of the family; an `ExecutionError` if that fails."""
+    def error_of_all(self) -> float:
+        """The error with every layer in the first way of the family; an `ExecutionError` if that fails."""
+        scheme = self._family.ways[0]
         return self._error({layer.node.id: scheme for layer in self.layers if not layer.sources})
 
     def __exit__(self, *_: object) -> None:
@@ -103,7 +105,8 @@ class Chooser(AbstractContextManager["Chooser"]):
         whole = self._with_sums(schemes)
         layers = tuple((layer, whole[layer.node.id]) for layer in self.layers if layer.node.id in whole)
         error = self._error(schemes) if schemes else 0.0
-        return Choice(layers=layers, ranges=tuple(sorted(self._ranges.items())), error=error)
+        ranges, means = self._ranges.items(), self._means.items()
+        return Choice(layers=layers, ranges=tuple(sorted(ranges)), means=tuple(sorted(means)), error=error)
 
     def _with_sums(self, schemes: Schemes) -> Schemes:
         coarse = self._family.coarse
@@ -117,11 +120,9 @@ class Chooser(AbstractContextManager["Chooser"]):
                 if not self._has_time():  # what was not looked at stays as it is
                     break
                 self._watch(Progress(stage="accuracy", done=number, total=len(products), note=layer.node.id))
-                coarse, fine = (
-                    self._error_of({layer.node.id: way}, self._inputs[: PRECISION.compared_inputs]) ** 2
-                    for way in (self._family.coarse, self._family.fine)
-                )
-                steps += _steps(self._family, layer, coarse, fine)
+                few = self._inputs[: PRECISION.compared_inputs]
+                squares = [self._error_of({layer.node.id: way}, few) ** 2 for way in self._family.ways]
+                steps += _steps(self._family, layer, squares)
             self._steps = tuple(sorted(steps, key=lambda step: step.price))
         return self._steps
 
@@ -137,7 +138,7 @@ class Chooser(AbstractContextManager["Chooser"]):
 
     def _answers(self, schemes: Schemes, inputs: Sequence[Path]) -> Sequence[Answers]:
         gates = [float(schemes.get(layer.node.id) is way) for layer, way in self._gates]
-        return _told(self._oracle.answers(inputs, {GATES: gates}))
+        return told(self._oracle.answers(inputs, {GATES: gates}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,11 +151,16 @@ class _Step:
     price: float
 
 
-def _steps(family: Family, layer: Layer, coarse: float, fine: float) -> list[_Step]:
-    """To the coarse way at one go, or by way of the fine one where what that saves is cheaper."""
-    saved, share = float(max(layer.flops, 1)), family.fine_share
-    if fine / share >= coarse:
+def _steps(family: Family, layer: Layer, squares: Sequence[float]) -> list[_Step]:
+    """To the coarse way at one go, or by way of the fine one where what that saves is cheaper.
+
+    Args:
+        squares: Of the error of each way.
+    """
+    saved, share, coarse = float(max(layer.flops, 1)), family.fine_share, squares[-1]
+    if family.fine is None or squares[0] / share >= coarse:
         return [_Step(layer=layer, scheme=family.coarse, square=coarse, price=coarse / saved)]
+    fine = squares[0]
     rest = coarse - fine
     return [
         _Step(layer=layer, scheme=family.fine, square=fine, price=fine / (share * saved)),
@@ -181,34 +187,3 @@ def worst(actual: Sequence[Answers], expected: Sequence[Answers]) -> float:
     """The error of the worst output on the worst of these inputs."""
     pairs = zip(actual, expected, strict=False)
     return max((distance(y, r) for ys, rs in pairs for y, r in zip(ys, rs, strict=True)), default=0.0)
-
-
-def _ranges(
-    graph: Graph, target: Target, folder: Path, layers: Sequence[Layer], inputs: Sequence[Path], patience_s: float
-) -> dict[str, Range]:
-    """For each value that a layer reads the range that calibration saw, cut where that loses least."""
-
-    def told(graph: Graph) -> dict[str, list[float]]:
-        with Oracle(graph, target, folder, patience_s) as oracle:
-            runs = _told(oracle.answers(inputs))
-        columns = zip(*([float(value) for value in run] for run in runs), strict=True)
-        return {name: list(column) for name, column in zip(graph.outputs, columns, strict=True)}
-
-    names = list(dict.fromkeys(name for layer in layers for name in layer.reads))
-    if not names:
-        return {}
-    asked, ends = ranged(graph, names)
-    found = told(asked)
-    seen = {name: (min(found[low]), max(found[high])) for name, (low, high) in ends.items()}
-    shares = PRECISION.range_shares
-    asked, errors = trimmed(graph, seen, shares)
-    found = told(asked)
-    best = {name: min(range(len(shares)), key=lambda at: sum(found[ends[at]])) for name, ends in errors.items()}
-    return {name: (shares[best[name]] * low, shares[best[name]] * high) for name, (low, high) in seen.items()}
-
-
-def _told(found: Sequence[Answers] | Failure) -> Sequence[Answers]:
-    if isinstance(found, Failure):
-        error = ExecutionError("the engine that tells how accurate layers are", found.reason)
-        raise error from (CauseError(found.cause) if found.cause.is_transient else None)
-    return found

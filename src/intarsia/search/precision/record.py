@@ -17,7 +17,7 @@ from intarsia.search.decision.builder import plan_facts
 from intarsia.search.precision.reduced_precision import ReducedPrecision, ReducedPrecisionPlans
 from intarsia.target import Target
 
-VERSION = 5
+VERSION = 6
 """Part of every key: raised when the search or the measure of an error changes."""
 
 
@@ -95,6 +95,6 @@ def _found(data: Mapping[str, Any], problem: Problem) -> ReducedPrecision:
 
 
 def _precision(facts: Iterable[Sequence[Any]]) -> Precision:
-    schemes, ranges = facts
+    schemes, ranges, means = facts
     spans = {name: (low, high) for name, low, high in ranges}
-    return Precision.of({node: Scheme(scheme) for node, scheme in schemes}, spans)
+    return Precision.of({node: Scheme(scheme) for node, scheme in schemes}, spans, dict(means))

@@ -30,6 +30,7 @@ from intarsia.search.precision.layer_choice import worst
 from intarsia.search.precision.validation_set import Samples
 from intarsia.search.thresholds import PRECISION, SHARES
 from intarsia.target import Target
+from intarsia.target.reduced_precision import rounded_type
 
 _IN_TYPES = "its engines in less than fp32"
 _IN_WEIGHTS = "its weights in few bits"
@@ -118,16 +119,19 @@ class ReducedPrecisionSearch:
     def _searched(self, exact: Sequence[Candidate], choosers: Choosers) -> ReducedPrecisionPlans:
         tried = [plan for plan in exact if self._has_time(plan)]
         # Whole plans first: what layers cost takes long to learn.
-        typed = [(plan, self._try_types(plan)) for plan in tried]
+        typed = [(plan, self._try_types(plan, choosers)) for plan in tried]
         packed = [(plan, self._try_weights(plan)) for plan in tried]
-        for plan, whole in packed:
-            if whole is not None:
-                self._try_fewer_bits(plan, whole, choosers)
+        # An engine that is fast in one type of less than fp32 mostly is in another.
+        typed.sort(key=lambda pair: not pair[1])
         for plan, types in typed:
             for partitions, error in types:
                 self._try_layers(plan, partitions, choosers, base=error)
-            for is_dynamic in (False, True):
+        for is_dynamic in (False, True):
+            for plan, _ in typed:
                 self._try_layers(plan, plan.partitions, choosers, is_dynamic=is_dynamic)
+        for plan, whole in packed:
+            if whole is not None:
+                self._try_fewer_bits(plan, whole, choosers)
         found = sorted(self._found, key=lambda reduced: reduced.candidate.total_ms or math.inf)
         faster = f"{PRECISION.plans} others were faster when they were tried"
         dropped = (*self._dropped, *((reduced.candidate.label, faster) for reduced in found[PRECISION.plans :]))
@@ -141,27 +145,37 @@ class ReducedPrecisionSearch:
             self._dropped.append((plan.label, OUT_OF_TIME))
         return fits
 
-    def _try_types(self, plan: Candidate) -> list[tuple[tuple[Partition, ...], float]]:
+    def _try_types(self, plan: Candidate, choosers: Choosers) -> list[tuple[tuple[Partition, ...], float]]:
         """With its engines in reduced precision, or only one end of the model: what fits as a whole, with its error."""
         fitting = []
-        for partitions in in_reduced_types(plan.partitions):
+        for partitions in map(partial(self._rounded, choosers), in_reduced_types(plan.partitions)):
             error = self._error(partitions, self._settings(plan))
             if isinstance(error, Failure):
                 self._kept(f"failed at {error.stage}: {error.reason}", plan, _IN_TYPES)
             elif not self._fits(error):
                 if error <= self._allowed:  # other inputs may do worse, and then the part below ships
                     self._kept(self._reduced(plan, partitions), plan, _IN_TYPES)
-                self._kept(self._cut(plan, partitions, error), plan, _IN_TYPES)
+                self._kept(self._cut(plan, partitions, error, choosers), plan, _IN_TYPES)
             elif self._kept(self._reduced(plan, partitions), plan, _IN_TYPES):
                 fitting.append((partitions, error))
         return fitting
+
+    def _rounded(self, choosers: Choosers, partitions: tuple[Partition, ...]) -> tuple[Partition, ...]:
+        """With weights rounded by what they are multiplied with, where an engine rounds them as they are."""
+        if all(rounded_type(partition.target) is None for partition in partitions):
+            return partitions
+        means = choosers.means()
+        if isinstance(means, str):  # rounded to the nearest
+            return partitions
+        precision = Precision.of({}, {}, means)
+        return with_precision(self._problem.graph, Partitioning(partitions=partitions), precision).partitions
 
     def _try_weights(self, plan: Candidate) -> ReducedPrecision | None:
         """With all weights in 8 bits, whatever its error is; ``None`` where that is not faster."""
         layers = WEIGHTS.layers(self._problem.graph)
         if not layers:
             return None
-        every = Precision.of(dict.fromkeys((layer.node.id for layer in layers), WEIGHTS.fine), {})
+        every = Precision.of(dict.fromkeys((layer.node.id for layer in layers), WEIGHTS.ways[0]), {})
         whole = with_precision(self._problem.graph, Partitioning(partitions=plan.partitions), every).partitions
         self._tried.add(whole)
         in_time = self._fits_time(self._plan_s(plan))
@@ -233,12 +247,20 @@ class ReducedPrecisionSearch:
         self._found.append(reduced)
         return True
 
-    def _cut(self, plan: Candidate, partitions: tuple[Partition, ...], error: float) -> ReducedPrecision | str:
+    def _cut(
+        self, plan: Candidate, partitions: tuple[Partition, ...], error: float, choosers: Choosers
+    ) -> ReducedPrecision | str:
         """As much of one end of the model in that type as fits the error."""
         if len(partitions) > 1:
             return f"its error is {error:.2g}"
         exact, reduced = plan.partitions[0].target, partitions[0].target
-        cut = Cut(graph=self._problem.graph, segments=self._problem.segments, exact=exact, reduced=reduced)
+        cut = Cut(
+            graph=self._problem.graph,
+            segments=self._problem.segments,
+            exact=exact,
+            reduced=reduced,
+            rounded=partial(self._rounded, choosers),
+        )
         error_of = partial(self._error, settings=self._settings(plan))
         found = most_that_fits(cut, error, PRECISION.margin * self._allowed, error_of)
         if isinstance(found, Failure):
@@ -286,7 +308,7 @@ class ReducedPrecisionSearch:
 
     def _refusal(self, partition: Partition) -> str | None:
         """Why an engine does not take what becomes of its partition."""
-        if partition.precision is None:
+        if partition.precision is None or not partition.precision.schemes:
             return None
         graph = self._problem.graph
         if partition.target.kind.name == registry.NESTED:

@@ -73,7 +73,7 @@ OUTCOMES: dict[Kind, dict[str, Any]] = {
                 "error": 0.01,
                 "name": "mnn",
                 "label": "mnn",
-                "partitions": [["mnn", ["n0", "n1"], [[["n0", "int8-static"]], [["x", -1.0, 1.0]]]]],
+                "partitions": [["mnn", ["n0", "n1"], [[["n0", "int8-static"]], [["x", -1.0, 1.0]], [["x", "ADw="]]]]],
                 "spin": "free",
                 "parallel": False,
                 "predicted_ms": [1.0],

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.errors import PlanError
 from intarsia.graph import Graph, SubModel, extract, load_model
-from intarsia.graph.quantise import layers_of, quantised, with_sums
+from intarsia.graph.quantise import layers_of, means_text, quantised, with_sums
 from intarsia.graph.quantise.blocks import Blocks
 from intarsia.graph.reference.reference import evaluate
 from tests.unit.graph.quantise.networks import PICTURE, loaded, products, residual
 
+TYPES: Mapping[str, type] = {"bf16": ml_dtypes.bfloat16, "f16": np.float16}
 WIDE = dict.fromkeys(("picture", "c2", "row", "x"), (-40.0, 40.0)) | {"r1": (0.0, 10.0)}
 
 
@@ -51,7 +53,7 @@ def test_what_can_compute_in_8_bits() -> None:
     assert layers["conv1"].output == "n1"
     assert layers["join"].sources == ("conv2", "conv1")
     assert set(layers["classify"].schemes) == set(Scheme)
-    assert layers["conv1"].schemes == (Scheme.STATIC, Scheme.STATIC_FINE)
+    assert layers["conv1"].schemes == (Scheme.STATIC,)
     # Both factors of the last product vary.
     graph = loaded(products())
     assert [layer.node.id for layer in layers_of(graph, graph.nodes)] == ["left", "right"]
@@ -74,23 +76,69 @@ def test_a_network_in_8_bits(scheme: Scheme, picture: dict[str, np.ndarray]) -> 
     kinds = Counter(node.op_type for node in reduced.nodes)
     assert kinds["BatchNormalization"] == 0
     assert kinds["QuantizeLinear"] == (4 if scheme.needs_ranges else 3)
-    assert kinds["MatMulInteger"] + kinds["Gemm"] + kinds["MatMul"] == (2 if scheme.is_fine else 1)
+    assert kinds["MatMulInteger"] + kinds["Gemm"] + kinds["MatMul"] == 1
     assert not {"w1", "w2", "w3"} & reduced.weights.keys()
 
 
-def test_weights_of_two_terms_hardly_round(vectors: dict[str, np.ndarray]) -> None:
-    graph = loaded(products())
-    exact = np.round(vectors["x"] * 8) / 8 * np.float32(15 / 8)  # what 8 bits hold of this range without rounding
-    partition, ranges = extract(graph, ["left"]), {"x": (-127 * 15 / 64, 128 * 15 / 64)}
-    expected = evaluate(partition, {"x": exact})
-    for coarse, fine in ((Scheme.STATIC, Scheme.STATIC_FINE), (Scheme.DYNAMIC, Scheme.DYNAMIC_FINE)):
-        errors = [
-            apart(evaluate(quantised(partition, Precision.of({"left": scheme}, ranges)), {"x": exact}), expected)
-            for scheme in (coarse, fine)
-        ]
-        assert errors[1] < errors[0]
-    static = quantised(partition, Precision.of({"left": Scheme.STATIC_FINE}, ranges))
-    assert apart(evaluate(static, {"x": exact}), expected) < 1e-4
+@pytest.fixture(scope="module")
+def positive() -> dict[str, np.ndarray]:
+    """Inputs as they are behind a Relu."""
+    return {"x": np.abs(np.random.default_rng(4).standard_normal((1, 400, 16))).astype(np.float32) + 1.0}
+
+
+@pytest.mark.parametrize("scheme", [Scheme.STATIC, Scheme.DYNAMIC])
+def test_errors_of_weights_cancel_on_average(scheme: Scheme, positive: dict[str, np.ndarray]) -> None:
+    graph = loaded(products(np.random.default_rng(1).standard_normal((16, 12)).astype(np.float32)))
+    partition = extract(graph, ["left"])
+    expected, ranges = evaluate(partition, positive), {"x": (0.0, 6.0)}
+    means = {"x": means_text(positive["x"].mean(axis=(0, 1)))}
+    plain, better = (
+        evaluate(quantised(partition, Precision.of({"left": scheme}, ranges, own)), positive) for own in ({}, means)
+    )
+    off = [max(float(np.abs((found[name] - expected[name]).mean())) for name in expected) for found in (plain, better)]
+    assert off[1] < 0.5 * off[0]
+    assert apart(better, expected) < apart(plain, expected)
+
+
+def in_type(graph: Graph, picture: Mapping[str, np.ndarray], type_: str) -> SubModel:
+    names = [layer.reads[0] for layer in layers_of(graph, graph.nodes) if not layer.sources]
+    values = {**picture, **evaluate(graph, picture, keep=[name for name in names if name not in picture])}
+    means = {name: means_text(values[name].mean(axis=(0, 2, 3) if values[name].ndim == 4 else 0)) for name in names}
+    return quantised(extract(graph, graph.position), Precision.of({}, {}, means), type_)
+
+
+@pytest.mark.parametrize("type_", ["bf16", "f16"])
+def test_weights_of_a_smaller_type_hold_what_it_holds(type_: str, picture: dict[str, np.ndarray]) -> None:
+    graph = loaded(residual())
+    reduced = in_type(graph, picture, type_)
+    weights = [reduced.weights[node.inputs[1]] for node in reduced.nodes if node.op_type in ("Conv", "Gemm")]
+    assert len(weights) == 3
+    for weight in weights:
+        array = weight.array()
+        assert np.array_equal(array, array.astype(TYPES[type_]).astype(np.float32))
+    # The normalisation is in the weights, and nothing else changed.
+    assert [node.op_type for node in reduced.nodes if node.op_type == "BatchNormalization"] == []
+    assert 0.0 < apart(evaluate(reduced, picture), evaluate(graph, picture)) < (0.01 if type_ == "bf16" else 0.001)
+
+
+def test_without_a_smaller_type_only_nodes_in_few_bits_change(picture: dict[str, np.ndarray]) -> None:
+    graph = loaded(residual())
+    same = quantised(extract(graph, graph.position), Precision.of({}, {}, {"picture": means_text(np.ones(3))}))
+    assert [node.id for node in same.nodes] == [node.id for node in graph.nodes]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("no text of this kind!", "the means of 'picture' cannot be read"),
+        (means_text(np.ones(2)), "node 'conv1', which reads 'picture': 2 means, and it reads 3 channels"),
+        ("AHw=", "a mean is no number"),
+    ],
+)
+def test_means_that_do_not_fit_are_refused(text: str, message: str) -> None:
+    graph = loaded(residual())
+    with pytest.raises(PlanError, match=message):
+        quantised(extract(graph, graph.position), Precision.of({}, {}, {"picture": text}), "bf16")
 
 
 @pytest.mark.parametrize("scheme", [scheme for scheme in Scheme if scheme.weight_bits is None])

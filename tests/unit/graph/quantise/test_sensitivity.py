@@ -7,20 +7,30 @@ import pytest
 
 from intarsia.config.precision import Precision, Scheme
 from intarsia.graph import extract
-from intarsia.graph.quantise import GATES, gated, layers_of, quantised, ranged, trimmed
+from intarsia.graph.quantise import GATES, described, gated, layers_of, quantised, trimmed
 from intarsia.graph.reference.reference import evaluate
 from tests.unit.graph.quantise.networks import PICTURE, loaded, residual
 
 FEEDS = {"picture": np.random.default_rng(5).standard_normal(PICTURE).astype(np.float32)}
 
 
-def test_ranges_of_values() -> None:
-    graph = loaded(residual())
-    told, ends = ranged(graph, ["picture", "r1"])
+@pytest.mark.parametrize("opset", [13, 21])
+def test_ranges_and_means_of_what_layers_read(opset: int) -> None:
+    proto = residual()
+    proto.opset_import[0].version = opset
+    graph = loaded(proto)
+    told, names = described(graph, layers_of(graph, graph.nodes))
     found = evaluate(told, FEEDS)
-    values = {**FEEDS, **evaluate(graph, FEEDS, keep=["r1"])}
-    for name, (low, high) in ends.items():
-        assert (found[low], found[high]) == (values[name].min(), values[name].max())
+    values = {**FEEDS, **evaluate(graph, FEEDS, keep=[name for name in names if name not in FEEDS])}
+    assert set(names) == {"picture", "r1", "c2", "row"}
+    for name, own in names.items():
+        value = values[name]
+        assert (found[own.lowest], found[own.highest]) == (value.min(), value.max())
+        if name == "c2":  # only a sum reads it
+            assert own.means == ""
+        else:
+            axes = (0, 2, 3) if value.ndim == 4 else (0,)
+            assert found[own.means] == pytest.approx(value.mean(axis=axes), rel=1e-4, abs=1e-6)
 
 
 def test_what_trimming_a_range_loses() -> None:

@@ -24,7 +24,7 @@ EXACT, REDUCED = Target("openvino"), Target("openvino -inference-precision=bf16"
 
 def chain(segments: int) -> Cut:
     problem = chain_problem(segments, [EXACT])
-    return Cut(graph=problem.graph, segments=problem.segments, exact=EXACT, reduced=REDUCED)
+    return Cut(graph=problem.graph, segments=problem.segments, exact=EXACT, reduced=REDUCED, rounded=tuple)
 
 
 @pytest.fixture

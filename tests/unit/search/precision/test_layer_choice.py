@@ -8,7 +8,8 @@ import pytest
 
 from intarsia.config.precision import Scheme
 from intarsia.graph.quantise import layers_of
-from intarsia.search.precision.families import PRODUCTS
+from intarsia.search.precision.calibration import Calibration, asked
+from intarsia.search.precision.families import PRODUCTS, WEIGHTS
 from intarsia.search.precision.layer_choice import Chooser, _steps
 from intarsia.search.precision.validation_set import Samples
 from intarsia.target import Target
@@ -19,7 +20,9 @@ from tests.unit.graph.quantise.networks import loaded, residual
 def chooser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chooser]:
     graph, folder = loaded(residual()), tmp_path_factory.mktemp("choice")
     samples = Samples(graph, folder, seed=0)
-    with Chooser(graph, Target("reference"), folder, samples.calibration, 60.0) as made:
+    inputs, target = samples.calibration, Target("reference")
+    calibration = Calibration.of(graph, asked(target, folder, inputs, 60.0))
+    with Chooser(graph, target, folder, inputs, 60.0, calibration) as made:
         yield made
 
 
@@ -30,6 +33,7 @@ def test_all_layers_where_the_error_allows_it(chooser: Chooser) -> None:
     assert precision.nodes(Scheme.DYNAMIC) == ("classify",)
     assert precision.nodes(Scheme.STATIC) == ("conv1", "conv2", "join")
     assert [name for name, _ in precision.ranges] == ["c2", "picture", "r1"]
+    assert [name for name, _ in precision.means] == ["picture", "r1", "row"]
     assert all(low <= 0.0 <= high for _, (low, high) in precision.ranges)
 
 
@@ -46,11 +50,12 @@ def test_nothing_where_no_layer_is_good_enough(chooser: Chooser) -> None:
     assert (choice.layers, choice.error) == ((), 0.0)
 
 
-def test_weights_of_two_terms_where_they_are_the_cheaper_way() -> None:
+def test_the_way_that_loses_less_where_it_is_the_cheaper_one() -> None:
     graph = loaded(residual())
-    layer = layers_of(graph, graph.nodes)[0]
-    assert [step.scheme for step in _steps(PRODUCTS, layer, 1.0, 0.9)] == [Scheme.STATIC]
-    first, second = _steps(PRODUCTS, layer, 1.0, 0.1)
-    assert (first.scheme, second.scheme) == (Scheme.STATIC_FINE, Scheme.STATIC)
+    layer = next(each for each in layers_of(graph, graph.nodes) if Scheme.WEIGHTS_4 in each.schemes)
+    assert [step.scheme for step in _steps(PRODUCTS, layer, [1.0])] == [Scheme.STATIC]
+    assert [step.scheme for step in _steps(WEIGHTS, layer, [0.9, 1.0])] == [Scheme.WEIGHTS_4]
+    first, second = _steps(WEIGHTS, layer, [0.1, 1.0])
+    assert (first.scheme, second.scheme) == (Scheme.WEIGHTS_8, Scheme.WEIGHTS_4)
     assert first.price < second.price
     assert first.square + second.square == pytest.approx(1.0)

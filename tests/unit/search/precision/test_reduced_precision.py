@@ -65,8 +65,8 @@ def test_a_whole_plan_is_tried_up_to_the_error_and_near_it_a_part_too(
     monkeypatch.setattr(reduced_module, "in_reduced_types", lambda partitions: [partitions])
     monkeypatch.setattr(search, "_error", lambda partitions, settings: error)
     monkeypatch.setattr(search, "_reduced", lambda each, partitions: whole)
-    monkeypatch.setattr(search, "_cut", lambda each, partitions, found: part)
-    search._try_types(plan("openvino", 10.0))
+    monkeypatch.setattr(search, "_cut", lambda each, partitions, found, choosers: part)
+    search._try_types(plan("openvino", 10.0), cast("Any", None))
     assert [each.candidate.label for each in search._found] == kept
 
 
