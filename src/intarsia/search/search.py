@@ -27,6 +27,7 @@ from intarsia.search.decision.uncompared import decide_early
 from intarsia.search.default_settings import defaults_beside
 from intarsia.search.kernels.kernel_choice import with_chosen_kernels
 from intarsia.search.precision.accuracy_budget import AccuracyBudget
+from intarsia.search.precision.early_lead import leads_in_less
 from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION
 from intarsia.search.single.pruning import left_out
 from intarsia.search.single.single_engine import Single, tune_singles, tune_unverified
@@ -88,10 +89,13 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
         return _searched_under_load(job, measurer, deadline, progress)
     start_s = deadline.spent
     singles = tune_singles(job.problem, measurer, progress, deadline)
-    singles = with_chosen_kernels(job.problem, measurer, singles, progress)
+    settles_for_less = leads_in_less(job.problem, measurer, _plans(singles))
+    if not settles_for_less:
+        singles = with_chosen_kernels(job.problem, measurer, singles, progress)
     if job.problem.settings.footprints:
         measurer.time.last_s = _footprints_s(measurer, singles, deadline)
-    collage = _collage(job, measurer, singles, deadline, progress, deadline.spent - start_s)
+    engines_s = deadline.spent - start_s
+    collage = None if settles_for_less else _collage(job, measurer, singles, deadline, progress, engines_s)
     plans = _filled(measurer, _plans(singles))
     mixes = _filled(measurer, [*_near(job.problem, collage, singles), *_divided_inside(singles)])
     wanted = _wanted(job, measurer, has_plans=bool(plans or mixes))

@@ -35,7 +35,7 @@ class Shares:
     """Seconds for partitions, a minute of the budget, where engines took less or are known, or an error is allowed."""
     precision_end: float = 0.7
     """No further plan in reduced precision is looked for after this share."""
-    layers_end: float = 0.6
+    layers_end: float = 0.66
     """No further layers in reduced precision are looked for after this share: what cannot be compared does not ship."""
     footprints_most: float = 0.25
     """Share that is kept for the footprints of engines outside the paired benchmark, where they were asked for."""
@@ -222,10 +222,16 @@ class PrecisionLimits:
 
     effort: Effort = Effort(seconds=0.4, min_runs=5, max_runs=60)
     """For one plan in reduced precision."""
-    margin: float = 0.93
+    margin: float = 0.91
     """Share of the allowed error that is spent on the calibration inputs: other inputs may do worse."""
+    seen: float = 0.96
+    """Share of it that a plan of the search may spend on the validation set: the user's own inputs may do worse."""
     plans: int = 3
     """Plans in reduced precision that take part in the paired benchmark, at most."""
+    leads_by: float = 1.3
+    """An engine that is so many times as fast in less than fp32 ends the search for what is faster in fp32."""
+    lead_error: float = 2.0
+    """So many times the allowed error counts as right where only the speed of a smaller type is wanted."""
     engines_behind: float = 3.0
     """An engine so many times slower than the best in fp32 will not be the fastest in fewer bits."""
     slower: float = 1.25

@@ -181,7 +181,7 @@ def test_a_type_that_fits_is_joined_by_layers_in_8_bits(monkeypatch: pytest.Monk
 
 
 def test_a_type_that_uses_the_error_up_leaves_no_room_for_layers(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = searched(monkeypatch, Machine(0.0096), allowed=0.01)
+    found = searched(monkeypatch, Machine(0.0095), allowed=0.01)
     assert labels(found) == ["openvino in bf16"]
     assert ("openvino, ranges from calibration, beside its engines in less than fp32", "no layer fits the error") in (
         found.dropped

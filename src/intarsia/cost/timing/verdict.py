@@ -212,12 +212,12 @@ class Verdict:
             name: The one.
             baseline: The other.
             far_counts: Whether a large gain is shown by a void benchmark too: such a control matters to smaller ones.
-                It lies beyond the far end of the control's interval, and is more than 10 %; or, where that end is
-                further than 15 % from 1, twice that end.
+                It is more than 10 %; or, where the far end of the control's interval is further than 15 % from 1,
+                more than twice as far from 1.
         """
         if self.is_void:
-            is_bounded = reach(self.control) <= 1.0 + 1.5 * PAIRED.control_interval
-            least = FAR if is_bounded else 2.0 * reach(self.control)
+            out = reach(self.control) - 1.0
+            least = FAR if out <= 1.5 * PAIRED.control_interval else 1.0 + 2.0 * out
             return Shown.FASTER if far_counts and self._clears(name, baseline, least) else Shown.NOTHING
         if self._clears(name, baseline):
             return Shown.FASTER

@@ -156,7 +156,7 @@ def _settled(
             barred[plan.name] = f"the best mix answers wrongly: {fault}"
             continue
         accuracy = judge(plan)
-        if accuracy is None or accuracy.holds:
+        if accuracy is None or (accuracy.has_room if plan in reduced.candidates else accuracy.holds):
             return choice, accuracy
         if plan in reduced.candidates:
             barred[plan.name] = too_inexact(plan, accuracy)

@@ -40,6 +40,11 @@ class Accuracy:
         """Whether no output had a larger error than allowed on any input; not if there was no time for any input."""
         return self.inputs > 0 and all(error <= self.max_error for error in self.worst.values())
 
+    @property
+    def has_room(self) -> bool:
+        """Whether it holds, with room for inputs that nobody tried."""
+        return self.holds and max(self.worst.values()) <= PRECISION.seen * self.max_error
+
 
 class Samples:
     """Inputs in files: some to decide by, others to check with."""

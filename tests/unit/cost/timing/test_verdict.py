@@ -57,8 +57,9 @@ def test_a_gain_of_more_than_ten_percent_counts_where_it_lies_beyond_the_control
     assert found(10.4, 13.0) is Shown.NOTHING
     assert found(11.5, 9.0) is Shown.NOTHING
     assert found(12.5, 7.0) is Shown.NOTHING
-    assert found(12.5, 4.5) is Shown.NOTHING
-    assert found(12.5, 3.5) is Shown.FASTER
+    assert found(12.5, 6.0) is Shown.FASTER
+    assert found(20.0, 4.0) is Shown.NOTHING
+    assert found(20.0, 3.0) is Shown.FASTER
     assert found(10.4, 7.0, spread=0.2) is Shown.NOTHING
 
 

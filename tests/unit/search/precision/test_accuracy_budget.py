@@ -77,13 +77,15 @@ def test_by_default_nothing_in_less_than_fp32_is_even_proposed(tmp_path: Path, m
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("off", "holds"), [(0.009, True), (0.011, False)])
-def test_what_won_is_judged_by_its_worst_output(tmp_path: Path, off: float, holds: bool) -> None:
+@pytest.mark.parametrize(
+    ("off", "holds", "has_room"), [(0.009, True, True), (0.0099, True, False), (0.011, False, False)]
+)
+def test_what_won_is_judged_by_its_worst_output(tmp_path: Path, off: float, holds: bool, has_room: bool) -> None:
     some, plan = accuracy_budget(tmp_path, 0.01, off)
     reduced = replace(plan, settings=replace(plan.settings, max_error=0.01))
     accuracy = some.judge(reduced)
     assert accuracy is not None
-    assert (accuracy.inputs, accuracy.holds) == (PRECISION.validation, holds)
+    assert (accuracy.inputs, accuracy.holds, accuracy.has_room) == (PRECISION.validation, holds, has_room)
     assert accuracy.worst["y"] == pytest.approx(off)
     assert accuracy.mean["z"] == 0.0
 

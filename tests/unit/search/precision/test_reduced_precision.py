@@ -105,7 +105,13 @@ def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: C
 
 @pytest.mark.parametrize(
     ("errors", "ships"),
-    [({}, "faster"), ({"faster": 0.011}, "fast"), ({"faster": 0.011, "fast": 0.02}, "single")],
+    [
+        ({}, "faster"),
+        ({"faster": 0.0095}, "faster"),
+        ({"faster": 0.0097}, "fast"),
+        ({"faster": 0.011}, "fast"),
+        ({"faster": 0.011, "fast": 0.02}, "single"),
+    ],
 )
 def test_what_is_off_by_too_much_on_unseen_inputs_does_not_ship(
     monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], ships: str
