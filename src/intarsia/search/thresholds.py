@@ -248,8 +248,10 @@ class PrecisionLimits:
     """Cuts that are tried from the better end of the model; each is compiled anew."""
     cut_change: float = 1e3
     """Largest ratio of the allowed error to that of a cut by which it is lengthened: that reaches the whole model."""
-    range_shares: tuple[float, ...] = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+    range_shares: tuple[float, ...] = (1.0, 0.85, 0.7, 0.55)
     """Of a value's range, those tried: what is cut off is lost, and what is left has finer steps."""
+    groups: int = 24
+    """Groups of layers whose error is measured, at most: each takes a run of the model."""
     compared_inputs: int = 1
     """Calibration inputs by which layers are compared; a choice is judged by all of them."""
     weights_fine_share: float = 0.84

@@ -116,13 +116,14 @@ class Chooser(AbstractContextManager["Chooser"]):
         """The cheapest first, by squared error for what is saved."""
         if self._steps is None:
             steps: list[_Step] = []
-            for number, layer in enumerate(products):
+            groups = _groups(products)
+            for number, group in enumerate(groups):
                 if not self._has_time():  # what was not looked at stays as it is
                     break
-                self._watch(Progress(stage="accuracy", done=number, total=len(products), note=layer.node.id))
+                self._watch(Progress(stage="accuracy", done=number, total=len(groups), note=group[0].node.id))
                 few = self._inputs[: PRECISION.compared_inputs]
-                squares = [self._error_of({layer.node.id: way}, few) ** 2 for way in self._family.ways]
-                steps += _steps(self._family, layer, squares)
+                ways = (dict.fromkeys((layer.node.id for layer in group), way) for way in self._family.ways)
+                steps += _steps(self._family, group, [self._error_of(way, few) ** 2 for way in ways])
             self._steps = tuple(sorted(steps, key=lambda step: step.price))
         return self._steps
 
@@ -143,34 +144,41 @@ class Chooser(AbstractContextManager["Chooser"]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """One layer further from fp32: what that costs, squared, and that for each operation that it saves."""
+    """Layers further from fp32: what that costs, squared, and that for each operation that it saves."""
 
-    layer: Layer
+    layers: tuple[Layer, ...]
     scheme: Scheme
     square: float
     price: float
 
 
-def _steps(family: Family, layer: Layer, squares: Sequence[float]) -> list[_Step]:
+def _groups(layers: Sequence[Layer]) -> list[tuple[Layer, ...]]:
+    """Layers that follow each other and go together, since measuring each of many by itself takes too long."""
+    size = -(-len(layers) // PRECISION.groups)
+    return [tuple(layers[start : start + size]) for start in range(0, len(layers), max(size, 1))]
+
+
+def _steps(family: Family, group: tuple[Layer, ...], squares: Sequence[float]) -> list[_Step]:
     """To the coarse way at one go, or by way of the fine one where what that saves is cheaper.
 
     Args:
         squares: Of the error of each way.
     """
-    saved, share, coarse = float(max(layer.flops, 1)), family.fine_share, squares[-1]
+    saved = float(max(sum(layer.flops for layer in group), 1))
+    share, coarse = family.fine_share, squares[-1]
     if family.fine is None or squares[0] / share >= coarse:
-        return [_Step(layer=layer, scheme=family.coarse, square=coarse, price=coarse / saved)]
+        return [_Step(layers=group, scheme=family.coarse, square=coarse, price=coarse / saved)]
     fine = squares[0]
     rest = coarse - fine
     return [
-        _Step(layer=layer, scheme=family.fine, square=fine, price=fine / (share * saved)),
-        _Step(layer=layer, scheme=family.coarse, square=rest, price=rest / ((1.0 - share) * saved)),
+        _Step(layers=group, scheme=family.fine, square=fine, price=fine / (share * saved)),
+        _Step(layers=group, scheme=family.coarse, square=rest, price=rest / ((1.0 - share) * saved)),
     ]
 
 
 def _taken(steps: Iterable[_Step]) -> Schemes:
     """Where several steps take one layer, the last of them counts: its price is the highest."""
-    return {step.layer.node.id: step.scheme for step in steps}
+    return {layer.node.id: step.scheme for step in steps for layer in step.layers}
 
 
 def _promised(steps: Sequence[_Step], allowed: float) -> int:

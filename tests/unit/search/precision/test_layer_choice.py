@@ -10,15 +10,18 @@ from intarsia.config.precision import Scheme
 from intarsia.graph.quantise import layers_of
 from intarsia.search.precision.calibration import Calibration, asked
 from intarsia.search.precision.families import PRODUCTS, WEIGHTS
-from intarsia.search.precision.layer_choice import Chooser, _steps
+from intarsia.search.precision.layer_choice import Chooser, _groups, _steps
 from intarsia.search.precision.validation_set import Samples
+from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
 from tests.unit.graph.quantise.networks import loaded, residual
+
+GRAPH = loaded(residual())
 
 
 @pytest.fixture(scope="module")
 def chooser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chooser]:
-    graph, folder = loaded(residual()), tmp_path_factory.mktemp("choice")
+    graph, folder = GRAPH, tmp_path_factory.mktemp("choice")
     samples = Samples(graph, folder, seed=0)
     inputs, target = samples.calibration, Target("reference")
     calibration = Calibration.of(graph, asked(target, folder, inputs, 60.0))
@@ -51,11 +54,18 @@ def test_nothing_where_no_layer_is_good_enough(chooser: Chooser) -> None:
 
 
 def test_the_way_that_loses_less_where_it_is_the_cheaper_one() -> None:
-    graph = loaded(residual())
-    layer = next(each for each in layers_of(graph, graph.nodes) if Scheme.WEIGHTS_4 in each.schemes)
-    assert [step.scheme for step in _steps(PRODUCTS, layer, [1.0])] == [Scheme.STATIC]
-    assert [step.scheme for step in _steps(WEIGHTS, layer, [0.9, 1.0])] == [Scheme.WEIGHTS_4]
-    first, second = _steps(WEIGHTS, layer, [0.1, 1.0])
+    layer = next(each for each in layers_of(GRAPH, GRAPH.nodes) if Scheme.WEIGHTS_4 in each.schemes)
+    assert [step.scheme for step in _steps(PRODUCTS, (layer,), [1.0])] == [Scheme.STATIC]
+    assert [step.scheme for step in _steps(WEIGHTS, (layer,), [0.9, 1.0])] == [Scheme.WEIGHTS_4]
+    first, second = _steps(WEIGHTS, (layer,), [0.1, 1.0])
     assert (first.scheme, second.scheme) == (Scheme.WEIGHTS_8, Scheme.WEIGHTS_4)
     assert first.price < second.price
     assert first.square + second.square == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("count", [0, 1, 24, 25, 53, 200])
+def test_many_layers_are_compared_in_groups(count: int) -> None:
+    layers = layers_of(GRAPH, GRAPH.nodes)[:1] * count
+    groups = _groups(layers)
+    assert len(groups) <= PRECISION.groups
+    assert [layer for group in groups for layer in group] == list(layers)
