@@ -14,12 +14,15 @@ from typing import Any
 
 from benchmarks import record_stores, scale, serving_tables
 from benchmarks.accuracy import RESULTS as ACCURACY
+from benchmarks.as_it_comes import OTHER
+from benchmarks.as_it_comes import RESULTS as AS_IT_COMES
 from benchmarks.cold_start import RESULTS as COLD_START
 from benchmarks.competitors import BASELINES, DEFAULT, PRODUCT
 from benchmarks.control_flow import RESULTS as CONTROL_FLOW
 from benchmarks.cpp_runtime import RESULTS as CPP_RUNTIME
 from benchmarks.exported import RESULTS as EXPORTED
 from benchmarks.fixed_plans import RESULTS as FIXED_PLANS
+from benchmarks.goals import geometric_mean
 from benchmarks.integers import RESULTS as INTEGERS
 from benchmarks.integers import rows as integer_rows
 from benchmarks.microcontroller_session import RESULTS as MICROCONTROLLER_SESSION
@@ -69,6 +72,7 @@ class Figures:
         roofline: By `benchmarks.roofline` on that machine.
         fixed_plans: By `benchmarks.fixed_plans`.
         accuracy: By `benchmarks.accuracy`.
+        as_it_comes: By `benchmarks.as_it_comes`.
         exported: By `benchmarks.exported`.
         integers: By `benchmarks.integers`.
         microcontrollers: By `benchmarks.microcontrollers`.
@@ -86,6 +90,7 @@ class Figures:
     roofline: Json
     fixed_plans: Json
     accuracy: Json
+    as_it_comes: Json
     exported: Json
     integers: Json
     microcontrollers: Json
@@ -111,6 +116,7 @@ class Figures:
             roofline=read(ROOFLINE),
             fixed_plans=read(FIXED_PLANS),
             accuracy=read(ACCURACY),
+            as_it_comes=read(AS_IT_COMES),
             exported=read(EXPORTED),
             integers=read(INTEGERS),
             microcontrollers=read(MICROCONTROLLERS),
@@ -141,6 +147,9 @@ class Figures:
             "manual": _manual(self.fixed_plans["manual"]),
             "overhead": _overhead(self.fixed_plans["overhead"]),
             "accuracy": _table(_accuracy(self.accuracy)),
+            "as it comes": _table(_as_it_comes(self.as_it_comes)),
+            "mean as it comes": _mean_as_it_comes(self.as_it_comes),
+            "reduced precision": _in_short_in_less(self.accuracy, self.as_it_comes),
             "exported": _table(_exported(self.exported)),
             "integers": _table(integer_rows(self.integers)),
             "microcontroller session": f"```text\n{self.microcontroller_session.strip()}\n```",
@@ -277,6 +286,56 @@ def _accuracy(found: Json) -> Iterator[tuple[str, ...]]:
                 f"{each['worst_error']:.4f}",
                 each["chosen"],
             )
+
+
+def _as_it_comes(found: Json) -> Iterator[tuple[str, ...]]:
+    yield (
+        "network",
+        "error of OpenVINO's default",
+        "OpenVINO's default, ms",
+        "Intarsia, ms",
+        "x OpenVINO's default",
+        "x ORT default",
+        "largest error",
+        "ships",
+    )
+    for name, each in sorted(found["networks"].items()):
+        product_ms, gain = each["median_ms"][PRODUCT], each["times_as_fast"]
+        yield (
+            name,
+            f"{each['allowed']:.2g}",
+            _ms(each["median_ms"][OTHER]),
+            f"**{_ms(product_ms)}**",
+            f"{gain['median']:.2f} ({gain['low']:.2f} to {gain['high']:.2f}){' (void)' * each['void']}",
+            f"{each['speedup_over_onnxruntime_default']['median']:.2f}",
+            f"{each['worst_error']:.2g}",
+            each["chosen"],
+        )
+
+
+def _mean_as_it_comes(found: Json) -> str:
+    networks = found["networks"].values()
+    means = (
+        geometric_mean([each[of]["median"] for each in networks])
+        for of in ("times_as_fast", "speedup_over_onnxruntime_default")
+    )
+    by_openvino, by_default = means
+    return (
+        f"Over these {len(networks)} networks, the geometric mean is {by_openvino:.2f} times as fast as OpenVINO at "
+        f"its default settings, and {by_default:.2f} times as fast as ONNX Runtime at its own."
+    )
+
+
+def _in_short_in_less(accuracy: Json, as_it_comes: Json) -> str:
+    fine = [each["allowed"]["0.01"] for each in accuracy["networks"].values()]
+    gains = [each["speedup_over_onnxruntime_default"]["median"] for each in fine]
+    others = [each["times_as_fast"]["median"] for each in as_it_comes["networks"].values()]
+    return (
+        f"With answers within 1 % of those in fp32 (`--max-error 0.01`), {len(gains)} networks "
+        f"({', '.join(accuracy['networks'])}) are {min(gains):.1f} to {max(gains):.1f} times as fast as ONNX Runtime's "
+        f"default in fp32. With the error that OpenVINO makes by default, which computes in bf16 on this machine, "
+        f"{len(others)} networks are {min(others):.2f} to {max(others):.2f} times as fast as OpenVINO's default."
+    )
 
 
 def _exported(found: Json) -> Iterator[tuple[str, ...]]:

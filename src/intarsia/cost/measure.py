@@ -265,7 +265,9 @@ class Measurer(AbstractContextManager["Measurer"]):
         if question.effort.look > 1:
             key = Key(facts={**key.facts, "look": question.effort.look})
         entry: Entry[Outcome] = Entry(kind="partition", key=key)
-        known = self._known.get(key.digest) or recalled(self, entry)
+        known = self._known.get(key.digest)
+        if known is None and (known := recalled(self, entry)) is not None:
+            self._remembered(question, known)
         if known is None and self._is_stopped:
             return Failure(stage=INTERRUPTED, reason="not measured before the interruption", cause=Cause.NOT_ASKED)
         if known is None and not self._has_time(key, question):
@@ -317,9 +319,20 @@ class Measurer(AbstractContextManager["Measurer"]):
                 raise _CutOffError(replace(self.time.refusal(), reason=self.noted(partitions, known).reason))
             self.time.refuse({"partition": key.digest})
             raise _CutOffError(self.time.refusal())
-        if isinstance(known, Measurement) and question.timed == "last" and self._share_of(partitions[-1]) == 1.0:
+        if isinstance(known, Measurement) and self._is_whole(question):
             self.time.whole_took(registry.engine_of(partitions[-1].target), took, sum(known.samples_ms) / 1e3)
         return self.noted(partitions, known) if isinstance(known, Failure) else known
+
+    def _is_whole(self, question: _Question) -> bool:
+        """Whether it is the whole model on one engine."""
+        return question.timed == "last" and self._share_of(question.partitions[-1]) == 1.0
+
+    def _remembered(self, question: _Question, known: Outcome) -> None:
+        """What an earlier compile measured tells how long the same takes in this one."""
+        if isinstance(known, Measurement) and self._is_whole(question):
+            timed_s = sum(known.samples_ms) / 1e3
+            seconds = DURATIONS.partition_s + known.compile_s + known.load_s + timed_s
+            self.time.whole_took(registry.engine_of(question.partitions[-1].target), seconds, timed_s)
 
     def _patience_s(self, question: _Question) -> float:
         """How long an answer is waited for."""

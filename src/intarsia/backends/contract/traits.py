@@ -79,6 +79,7 @@ class Traits:
         writes_in_place: Outputs are computed straight into the bound arrays, not copied there.
         compiles_slowly: Compiling takes seconds whatever the sub-graph, so it is looked at on one part of a model
             before it is measured on the whole.
+        first_part_s: Seconds until the first part of a model is compiled and ran in a fresh process, at least.
         compiles_slowly_from: Bytes of weights from which compiling takes so long; ``None`` if at no size.
         runs_elsewhere: It runs in another process, so that buffers in memory which both share spare copies.
         compiles_once: ``compile`` looks at the sub-graph alone: target options and settings only matter at ``load``.
@@ -100,6 +101,7 @@ class Traits:
     follows_ports: bool = False
     spins: bool = False
     compiles_slowly: bool = False
+    first_part_s: float = 0.0
     compiles_slowly_from: int | None = None
     runs_elsewhere: bool = False
     compiles_once: bool = False

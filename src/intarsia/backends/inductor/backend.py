@@ -60,7 +60,12 @@ class InductorBackend(LoweredBackend):
     machine_code = (_LIBRARY,)
     reads = reading({_NAME: "mode threads", "llvm": "mcpu mattr vector-width fast-math fast-math-contract"})
     traits = Traits(
-        writes_in_place=False, compiles_slowly=True, follows_ports=True, spins=True, dtypes=TYPES | _UNSIGNED
+        writes_in_place=False,
+        compiles_slowly=True,
+        first_part_s=11.0,  # importing PyTorch, and two convolutions of mobilenet_v2, on two cores
+        follows_ports=True,
+        spins=True,
+        dtypes=TYPES | _UNSIGNED,
     )
     fork_fault: ClassVar[ForkFault | None] = ForkFault.of_threads("PyTorch", "OpenMP's")
     gaps: ClassVar[tuple[Gap, ...]] = (

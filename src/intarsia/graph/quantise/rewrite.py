@@ -39,14 +39,22 @@ def quantised_weight(weight: np.ndarray, axis: int, means: np.ndarray | None = N
     largest = np.abs(weight).max(axis=others, keepdims=True, initial=0.0).astype(np.float64)
     scales = np.where(largest > 0.0, np.maximum(largest / WEIGHT_MAX, _TINY), 1.0).astype(np.float32)
     exact = weight / scales
-    steps = _whole(exact)[0] if means is None else balanced(exact, means, axis, _whole)
+    steps = _Steps.nearest(exact) if means is None else balanced(exact, means, axis, _Steps())
     return steps.astype(np.int8), scales.reshape(-1)
 
 
-def _whole(exact: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest step of a weight, and the one on its other side."""
-    steps = np.clip(np.rint(exact), -WEIGHT_MAX, WEIGHT_MAX)
-    return steps, np.clip(steps + np.sign(exact - steps), -WEIGHT_MAX, WEIGHT_MAX)
+class _Steps:
+    """The whole numbers of a weight in 8 bits."""
+
+    @staticmethod
+    def nearest(exact: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.clip(np.rint(exact), -WEIGHT_MAX, WEIGHT_MAX)
+        return found
+
+    @staticmethod
+    def beyond(exact: np.ndarray, nearest: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.clip(nearest + np.sign(exact - nearest), -WEIGHT_MAX, WEIGHT_MAX)
+        return found
 
 
 def activation_scale(low: float, high: float) -> tuple[np.float32, np.uint8]:

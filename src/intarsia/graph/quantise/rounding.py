@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import isqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import ml_dtypes
 import numpy as np
@@ -35,6 +35,8 @@ _STORED = np.dtype("<f2")
 _LARGEST = float(np.finfo(_STORED).max)
 _ELEMENTS = 1 << 18
 """Of a weight that are looked at in one go, so that what is computed of them stays in a cache."""
+_CANDIDATES = 512
+"""Of an output's elements those that may be turned, spread evenly over all."""
 
 
 def means_text(means: np.ndarray) -> Means:
@@ -87,22 +89,36 @@ def rounded(weight: np.ndarray, means: np.ndarray, axis: int, type_: str) -> np.
     """
     if float(np.abs(weight).max(initial=0.0)) > _MOST[type_]:
         return weight
-    return balanced(weight, means, axis, partial(_floats, _TYPES[type_]))
+    return balanced(weight, means, axis, _Floats(_TYPES[type_]))
 
 
-Neighbours = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Of numbers: each rounded to the nearest that is allowed, and the one on its other side; twice the same if none is."""
+class Numbers(Protocol):
+    """The numbers to which something is rounded."""
+
+    def nearest(self, exact: np.ndarray) -> np.ndarray:
+        """Each element as the number next to it."""
+
+    def beyond(self, exact: np.ndarray, nearest: np.ndarray) -> np.ndarray:
+        """The number on the other side of each element; the nearest again if there is none."""
 
 
-def _floats(type_: np.dtype, exact: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    nearest = exact.astype(type_)
-    near = nearest.astype(np.float32)
-    # Numbers follow each other as the integers that stand for them do.
-    step = np.sign(np.abs(exact) - np.abs(near)).astype(np.int16)
-    return near, (nearest.view(np.int16) + step).view(type_).astype(np.float32)
+@dataclass(frozen=True, slots=True)
+class _Floats:
+    """Those of a smaller float type."""
+
+    type: np.dtype
+
+    def nearest(self, exact: np.ndarray) -> np.ndarray:
+        return exact.astype(self.type).astype(np.float32)
+
+    def beyond(self, exact: np.ndarray, nearest: np.ndarray) -> np.ndarray:
+        # Numbers follow each other as the integers that stand for them do.
+        step = np.sign(np.abs(exact) - np.abs(nearest)).astype(np.int16)
+        other: np.ndarray = (nearest.astype(self.type).view(np.int16) + step).view(self.type).astype(np.float32)
+        return other
 
 
-def balanced(exact: np.ndarray, means: np.ndarray, axis: int, neighbours: Neighbours) -> np.ndarray:
+def balanced(exact: np.ndarray, means: np.ndarray, axis: int, numbers: Numbers) -> np.ndarray:
     """Rounds each element to the nearest number, or to the other next to it where that makes a sum's error cancel.
 
     Of an output's elements those are turned whose square error grows least for what they take off.
@@ -120,15 +136,19 @@ def balanced(exact: np.ndarray, means: np.ndarray, axis: int, neighbours: Neighb
     count = max(1, _ELEMENTS // max(rows.shape[1], 1))
     for start in range(0, shape[0], count):
         part = slice(start, start + count)
-        result[part] = _balanced(rows[part], along[part], neighbours)
+        result[part] = _balanced(rows[part], along[part], numbers)
     return np.ascontiguousarray(np.moveaxis(result.reshape(shape), 0, axis))
 
 
-def _balanced(exact: np.ndarray, means: np.ndarray, neighbours: Neighbours) -> np.ndarray:
+def _balanced(exact: np.ndarray, means: np.ndarray, numbers: Numbers) -> np.ndarray:
     """A row for each output."""
-    nearest, other = neighbours(exact)
+    rounded_ = numbers.nearest(exact)
+    off = ((rounded_ - exact) * means).sum(axis=1, dtype=np.float64)[:, None]
+    # A sum of so many errors differs by about the root of their number: as many elements take that off.
+    columns = slice(None, None, -(-exact.shape[1] // _CANDIDATES))
+    exact, means, nearest = exact[:, columns], means[:, columns], rounded_[:, columns]
+    other = numbers.beyond(exact, nearest)
     step, error = other - nearest, nearest - exact
-    off = (error * means).sum(axis=1, dtype=np.float64)[:, None]
     gains = step * means
     gains *= -np.sign(off)
     # The square of the error grows by step * (step + 2 * error), and what it is divided by has the factor `step` too.
@@ -137,13 +157,12 @@ def _balanced(exact: np.ndarray, means: np.ndarray, neighbours: Neighbours) -> n
         price /= means
     np.abs(price, out=price)
     price[~(gains > 0.0)] = np.inf
-    # A sum of so many errors is off by about the root of their number, which so many elements take off.
-    most = min(price.shape[1], 4 * isqrt(price.shape[1]) + 16)
+    most = min(price.shape[1], 4 * isqrt(rounded_.shape[1]) + 16)
     places = np.argpartition(price, most - 1, axis=1)[:, :most]
     places = np.take_along_axis(places, np.argsort(np.take_along_axis(price, places, 1), axis=1), 1)
     taken = np.maximum(np.take_along_axis(gains, places, 1), 0.0)
     done = np.cumsum(taken, axis=1, dtype=np.float64)
-    rows, columns = np.nonzero((taken > 0.0) & (done - taken / 2 < np.abs(off)))
-    chosen = places[rows, columns]
-    nearest[rows, chosen] = other[rows, chosen]
-    return nearest
+    turned, ranks = np.nonzero((taken > 0.0) & (done - taken / 2 < np.abs(off)))
+    chosen = places[turned, ranks]
+    nearest[turned, chosen] = other[turned, chosen]  # a view of the whole rows
+    return rounded_

@@ -78,13 +78,18 @@ class Prefilter:
             read=lambda stored: str(stored["reason"]),
             write=lambda reason: {"reason": reason},
         )
-        return recalled(self.measurer, entry) or computed(self.measurer, entry, self._out_of_time)
+        return recalled(self.measurer, entry) or computed(self.measurer, entry, lambda: self._out_of_time(target))
 
-    def _out_of_time(self) -> str | None:
-        if self.deadline.spent <= SHARES.prefilter_end * self.deadline.seconds:
+    def _out_of_time(self, target: Target) -> str | None:
+        spent_s, budget_s = self.deadline.spent, self.deadline.seconds
+        first_s = registry.of(target).traits.first_part_s
+        if spent_s <= SHARES.prefilter_end * budget_s and (
+            not first_s or spent_s + first_s <= SHARES.prefilter_given_up * budget_s
+        ):
             return None
-        spent = f"measuring the others took {self.deadline.spent:.0f} s of the {self.deadline.seconds:.0f} s"
-        return f"not measured: {spent} of the budget; name it as a target to have it"
+        own = f", and its first part takes {first_s:.0f} s" if first_s else ""
+        spent = f"measuring the others took {spent_s:.0f} s of the {budget_s:.0f} s"
+        return f"not measured: {spent} of the budget{own}; name it as a target to have it"
 
     def _heaviest(self, target: Target) -> Sequence[str]:
         """Of the parts that the search never cuts, the one with the most work that the target takes whole."""

@@ -102,12 +102,14 @@ def tune_singles(
 def _tune_further(problem: Problem, tunings: Sequence[_Tuning], tell: Callable[[str, int, int, str], None]) -> None:
     """Measure with the other settings of each engine: of one that is far behind only where engines are compared.
 
-    An engine in reach of the best that has no others gets a second look.
+    Where an error is allowed, of the best one alone: what a smaller type gains is far more. An engine in reach of the
+    best that has no others gets a second look.
     """
     tunes_all = problem.settings.footprints or not problem.settings.prune
+    behind = SINGLE.settings_behind if problem.settings.max_error is None else 1.0
 
     def is_worth_it(tuning: _Tuning) -> bool:
-        is_near = tuning.best_ms <= SINGLE.settings_behind * _best_ms(tunings) or math.isinf(tuning.best_ms)
+        is_near = tuning.best_ms <= behind * _best_ms(tunings) or math.isinf(tuning.best_ms)
         return bool(tuning.left) and (tunes_all or is_near)
 
     def is_in_reach(tuning: _Tuning) -> bool:

@@ -97,6 +97,20 @@ def test_nobody_is_looked_at_when_the_time_for_it_is_spent(problem: Problem) -> 
     assert "name it as a target" in failure.reason
 
 
+@pytest.mark.parametrize(("first_part_s", "is_looked_at"), [(5.0, True), (60.0, False)])
+def test_one_whose_first_part_takes_too_long_is_not_begun(
+    monkeypatch: pytest.MonkeyPatch, problem: Problem, first_part_s: float, is_looked_at: bool
+) -> None:
+    slow = replace(registry.of(SLOW).traits, first_part_s=first_part_s)
+    monkeypatch.setattr(type(registry.of(SLOW)), "traits", slow)
+    singles, asked = tuned(problem, (1.0, 8.0, 1.0), Deadline(100.0))
+    assert (("xla", 1) in asked) is is_looked_at
+    if not is_looked_at:
+        failure = singles[SLOW].outcome
+        assert isinstance(failure, Failure)
+        assert "its first part takes 60 s; name it as a target" in failure.reason
+
+
 @pytest.mark.parametrize(("deadline", "words"), [(Deadline(0.0), "name it as a target"), (NO_END, "times as long as")])
 def test_one_that_was_not_measured_is_nothing_to_the_next(problem: Problem, deadline: Deadline, words: str) -> None:
     others = [SLOW, Target("inductor"), Target("tvm")]
