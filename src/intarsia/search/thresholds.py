@@ -242,6 +242,8 @@ class PrecisionLimits:
     """So many times what the whole model takes to be measured, finding out what layers read takes."""
     layers_time: float = 8.0
     """The same of finding out the error of each layer, at least."""
+    rounding_s_per_gigabyte: float = 8.0
+    """What rounding weights by what they are multiplied with takes, and writing them."""
     layer_tries: int = 3
     """How often fewer layers are tried until the error of the plan fits."""
     cut_tries: int = 3

@@ -20,6 +20,7 @@ from intarsia.cost.keys import measurement_key
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure, Measurement, Outcome
 from intarsia.cost.records.store import Store
+from intarsia.cost.thresholds import DURATIONS
 from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.timing.timetable import NO_TIME
 from intarsia.cost.worker import pool
@@ -109,6 +110,20 @@ def digest(
     costs: Measurer, partitions: Sequence[Partition], settings: RunSettings = SETTINGS, timed: Timed = "last"
 ) -> str:
     return measurement_key(costs.graph, partitions, timed, settings).digest
+
+
+def test_what_the_next_compile_finds_tells_it_how_long_the_engine_takes(
+    graph: Graph, tmp_path: Path, client: type[FakeClient]
+) -> None:
+    whole = (block(graph, *range(len(graph.nodes))),)
+    measurer(graph, tmp_path).cost(whole[0], SETTINGS)
+    again = measurer(graph, tmp_path)
+    unknown_s = again.time.whole_s(["reference"])
+    again.cost(whole[0], SETTINGS)
+    assert len(client.asked) == 1
+    known_s = MEASURED.compile_s + MEASURED.load_s + sum(MEASURED.samples_ms) / 1e3 + DURATIONS.partition_s
+    assert again.time.whole_s(["reference"]) == pytest.approx(known_s)
+    assert again.time.whole_s(["reference"]) != unknown_s
 
 
 def test_a_key_moves_with_what_changes_a_time(keys: Measurer) -> None:

@@ -164,6 +164,9 @@ class ReducedPrecisionSearch:
         """With weights rounded by what they are multiplied with, where an engine rounds them as they are."""
         if all(rounded_type(partition.target) is None for partition in partitions):
             return partitions
+        rounding_s = PRECISION.rounding_s_per_gigabyte * self._problem.graph.weight_bytes / 1e9
+        if not self._fits_time(rounding_s + self._whole_s(partition.target for partition in partitions)):
+            return partitions
         means = choosers.means()
         if isinstance(means, str):  # rounded to the nearest
             return partitions
