@@ -62,7 +62,7 @@ def test_what_is_not_shown_to_be_faster_does_not_ship(ms: float) -> None:
 
 
 def test_a_void_benchmark_shows_nothing() -> None:
-    chosen, why = choose(A, [DIVIDED], [SPLIT], 40.0, verdict({"a": 40.0, "divided": 20.0}, control=1.2))
+    chosen, why = choose(A, [DIVIDED], [SPLIT], 40.0, verdict({"a": 40.0, "divided": 20.0}, control=1.6))
     assert chosen is A
     assert "the benchmark is void" in why
 
