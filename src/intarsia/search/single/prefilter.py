@@ -83,9 +83,8 @@ class Prefilter:
     def _out_of_time(self, target: Target) -> str | None:
         spent_s, budget_s = self.deadline.spent, self.deadline.seconds
         first_s = registry.of(target).traits.first_part_s
-        if spent_s <= SHARES.prefilter_end * budget_s and (
-            not first_s or spent_s + first_s <= SHARES.prefilter_given_up * budget_s
-        ):
+        latest_s = SHARES.prefilter_given_up * budget_s - first_s if first_s else SHARES.prefilter_end * budget_s
+        if spent_s <= latest_s:
             return None
         own = f", and its first part takes {first_s:.0f} s" if first_s else ""
         spent = f"measuring the others took {spent_s:.0f} s of the {budget_s:.0f} s"
