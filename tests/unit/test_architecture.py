@@ -26,6 +26,7 @@ ORDER = (
     "extras",
     "files",
     "forks",
+    "garbage",
     "version",
     "numbers",
     "json_types",

@@ -27,6 +27,7 @@ JUDGING = 1
 """Part of the keys of models that round inside: raised when the check of their answers changes."""
 NAMING = 2
 """Part of the keys of node times: raised when kernels are assigned to nodes in another way."""
+_ORDER = "order"
 
 
 def measurement_key(
@@ -54,10 +55,17 @@ def measurement_key(
 
 def nodes_key(graph: Graph, partition: Partition, nodes: Sequence[Node], settings: RunSettings) -> Key:
     """The key of a profile of one partition; it is kept by place, so the order of the nodes is a part of it."""
-    rows = [[node.op_type, *(graph.values[name].shape for name in node.outputs if name)] for node in nodes]
-    order = hashlib.sha256(json.dumps(rows).encode()).hexdigest()
     facts = measurement_key(graph, (partition,), "nodes", settings).facts
-    return Key(facts={**facts, "order": order, "naming": NAMING})
+    return Key(facts={**facts, "order": _order(graph, nodes), "naming": NAMING})
+
+
+def _order(graph: Graph, nodes: Sequence[Node]) -> str:
+    """Digest of the types and results of nodes in their order; that of the whole graph is computed once."""
+    memo = graph.memo if len(nodes) == len(graph.nodes) else {}
+    if _ORDER not in memo:
+        rows = [[node.op_type, *(graph.values[name].shape for name in node.outputs if name)] for node in nodes]
+        memo[_ORDER] = hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+    return str(memo[_ORDER])
 
 
 def stages_key(graph: Graph, partitions: Sequence[Partition], settings: RunSettings) -> Key:

@@ -66,6 +66,8 @@ class PairedRules:
     """Sets where no plan seems faster than the first, nothing but settings is left to decide, or the time is over."""
     fewest_rounds: int = 2
     """Rounds of a set even where the time is over."""
+    telling_rounds: int = 6
+    """Rounds after which a set ends if they show all that it is to show: with fewer, an interval has no 95 %."""
     warm_runs: int = 2
     """Untimed runs of a turn: the caches hold what the contender before left there. One run of a slow model will do."""
     turn_ms: float = 40.0

@@ -36,6 +36,7 @@ from intarsia.devices import (
     plan_devices,
 )
 from intarsia.errors import ConfigError, ModelError, NoCoverError
+from intarsia.garbage import collected_later
 from intarsia.graph import Graph, SizeRange, load_model
 from intarsia.graph.bind import Shapes, ranges_of
 from intarsia.graph.bodies import holds_bodies, load_typed, with_body_plans
@@ -200,6 +201,7 @@ class Compilation:
         return {id_: labels.get(device) or str(device) for id_, device in self.devices.nodes.items()}
 
 
+@collected_later()
 def plan_compilation(request: Request) -> Compilation:
     """Plan as far as that goes without measuring; see `ask_types` for what a model with custom operators takes.
 

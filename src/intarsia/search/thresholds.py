@@ -58,9 +58,9 @@ class SingleLimits:
     """Options that are so many times slower than others of their engine are not tried with its other spin policy."""
     wrong_error: float = 2.0
     """Where no engine could be shown to be right, those may ship whose error is within so many times the smallest."""
-    looked_at_again: float = 1.5
+    looked_at_again: float = 1.3
     """An engine of which no other settings are tried is timed again, some seconds later, if it is at most so many times
-    slower than the best: on a busy machine one figure may be half as much again."""
+    slower than the best: on a busy machine one figure may be a third too large."""
     settings_behind: float = 1.15
     """Further settings of an engine so many times slower than the best are not tried: it would take no part in the
     decision. A comparison, which shows each engine at its best, tries them all."""
@@ -123,9 +123,9 @@ class CollageLimits:
     """Share of the remaining time for what can be found from profiles, before regions are measured."""
     loose_paths: float = 1.25
     """Paths are looked for up to so many times what may be worth building: their least costs decide that."""
-    worth_building: float = 0.99
+    worth_building: float = 0.98
     """A mix is built and measured as a whole if its prediction is at most so many times the best single engine: one
-    that promises less gain could not be shown to be faster."""
+    that promises less gain could not be shown to be faster, as a plan may differ from itself by as much."""
     way_behind: float = 1.15
     """A way to run a mix is given up after its warm-up if it takes so many times as long as the best plan so far."""
     corrections: int = 3
@@ -154,8 +154,9 @@ class CollageLimits:
 class DecisionLimits:
     """Who takes part in the paired benchmark that decides, and how long that takes."""
 
-    settings_behind: float = 1.05
-    """Settings of the best engine take part within this factor of its best."""
+    settings_behind: float = 1.02
+    """Settings of the best engine take part within this factor of its best: those further behind would gain less, where
+    they are faster after all, than each plan that is compared costs in time."""
     mixes_behind: float = 1.05
     """Mixes take part if they were measured within this factor of the best engine."""
     engines_behind: float = 1.15

@@ -107,7 +107,7 @@ def paired_benchmark(
         if number >= effort.processes + effort.repeats + len(warned):
             break
         verdict = _verdict(sets, running, failed, effort)
-        if not running or not (verdict.is_void or verdict.is_in_doubt):
+        if not running or not (verdict.is_void or (verdict.is_in_doubt and not _differ_in_settings(running))):
             break
         if number and deadline.left < set_s:
             # Sets enough for a claim are enough; with fewer the verdict stays void, as it did not come to its end.
@@ -183,9 +183,14 @@ def _sets_wanted(running: Mapping[str, Contender], effort: BenchmarkEffort, foun
     """One if it shows all: the first beat all others, or who is faster is so by more than luck with memory makes, or
     those left differ in settings or options alone. Few while none is faster.
     """
-    if found.has_far_leaders or len({tuple(map(_without_options, each.plan.steps)) for each in running.values()}) == 1:
+    if found.has_far_leaders or _differ_in_settings(running):
         return 1
     return effort.processes if found.leaders else min(effort.processes, effort.settled)
+
+
+def _differ_in_settings(running: Mapping[str, Contender]) -> bool:
+    """Whether settings and options are all that is left to decide, which nothing is claimed of."""
+    return len({tuple(map(_without_options, each.plan.steps)) for each in running.values()}) == 1
 
 
 def _without_options(step: Step) -> tuple[object, ...]:
@@ -327,12 +332,27 @@ def _rounds(
             break
         if number >= PAIRED.fewest_rounds and deadline.is_over():
             break
+        if number >= PAIRED.telling_rounds and _tells_all(running, rounds):
+            break
         for name in rng.sample(list(workers), len(workers)):
             settle_s = PAIRED.settle_s if running[name].plan.settings.spin is Spin.FREE else 0.0
             ms, calls_ms = _turn(name, workers[name], requests[name], slowdown, settle_s)
             rounds[name].append(ms / running[name].requests)
             calls[name] += calls_ms
     return {name: tuple(ms) for name, ms in rounds.items()}, {name: tuple(ms) for name, ms in calls.items()}
+
+
+def _tells_all(running: Mapping[str, Contender], rounds: Mapping[str, Sequence[float]]) -> bool:
+    """Whether the control holds after these rounds of a set, and nobody is left who may be faster than the first."""
+    found = Verdict(
+        rounds_ms={name: tuple(ms) for name, ms in rounds.items()},
+        set_sizes=(len(rounds[CONTROL_NAME]),),
+        profile_ms={},
+        errors={},
+        failed={},
+        is_void=False,
+    )
+    return found.control_holds and (not found.is_in_doubt or _differ_in_settings(running))
 
 
 def _turn(

@@ -131,7 +131,7 @@ class WorkerClient(contextlib.AbstractContextManager["WorkerClient"]):
         self._temporary = Scratch()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         return subprocess.Popen(
-            [sys.executable, "-m", "intarsia.cost.worker.worker", str(self._folder), str(self._temporary.path)],
+            [sys.executable, "-m", "intarsia.cost.worker", str(self._folder), str(self._temporary.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

@@ -1,4 +1,4 @@
-"""The child process in which engines compile and run: ``python -m intarsia.cost.worker.worker FOLDER TEMPORARY``.
+"""The child process in which engines compile and run.
 
 It times a workload through the same `runtime` code as the product, so measuring is running. Whatever an engine does to
 it, the parent only sees an answer that does not come. It dies with its parent.
@@ -361,7 +361,3 @@ def main() -> None:
     for line in sys.stdin:
         pipe.write(worker.answer(protocol.REQUEST.validate_json(line)).model_dump_json() + "\n")
         pipe.flush()
-
-
-if __name__ == "__main__":
-    main()

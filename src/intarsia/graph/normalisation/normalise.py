@@ -12,6 +12,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import RemoveInitializersFromInputsPass
 
 from intarsia.errors import IntarsiaError, ModelError
+from intarsia.garbage import collected_later
 from intarsia.graph.bind import Shapes, bind_dimensions, ranges_of
 from intarsia.graph.build import build
 from intarsia.graph.dtypes import STRING, dtype_name, elem_type_of, element_bytes, is_packed, numpy_dtype
@@ -32,6 +33,7 @@ Types = Mapping[str, tuple[str, tuple[int | str, ...] | None]]
 """Element type of values by name, and their dimensions where their number is always the same; open ones by a name."""
 
 
+@collected_later()
 def load_model(source: ModelSource, shapes: Shapes | None = None, types: Types | None = None) -> Graph:
     """Read and normalise a model.
 

@@ -30,6 +30,7 @@ SAME_SCALE = 1e-3
 """Relative difference of a scale that an engine takes from the data."""
 NOISES = 1.5
 """How many times the error that 8 bits in one factor explain a product with weights of few bits may have."""
+_STAGES = "has stages"
 FP32_NOISE = 1e-5
 NARROW_ULPS = 2.0
 """Units in the last place that what is quantised may be off where it has 16 bits: engines round it in other places."""
@@ -55,7 +56,9 @@ class Fault:
 
 def has_stages(graph: Graph) -> bool:
     """Whether there is a stage that can be checked."""
-    return any(True for _ in _stages(graph))
+    if _STAGES not in graph.memo:
+        graph.memo[_STAGES] = any(True for _ in _stages(graph))
+    return bool(graph.memo[_STAGES])
 
 
 def checked_values(graph: Graph) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from intarsia.cost.records.record import Outcome
 from intarsia.cost.worker.deadline import NO_END, Deadline
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.errors import BackendError, MismatchError
+from intarsia.garbage import collected_later
 from intarsia.graph.work import work
 from intarsia.partitioning import Capability, Partition, coarser
 from intarsia.planning.problem import Candidate, Problem
@@ -80,6 +81,7 @@ class CollageResult:
 class CollageSearch:
     """One search. All costs come from ``measurer``, so the same store gives the same plans."""
 
+    @collected_later()
     def __init__(
         self,
         problem: Problem,

@@ -57,13 +57,18 @@ class FinalBenchmark:
     def fitting(self, field: Sequence[Candidate]) -> Sequence[Candidate]:
         """As many of the field as there is time for, the first in any case.
 
-        The least promising are left out first: engines alone that are not the best one, then mixes, the slowest first.
+        The least promising are left out first: other settings of the best engine, then other engines alone, then mixes,
+        the slowest first.
         """
         time = self.measurer.time
         if time.is_endless:
             return field
-        single = {each.name for each in field if _is_single(each)}
-        ranked = sorted(field[1:], key=lambda each: (each.name != self.keep, each.name in single, tuned_ms(each)))
+
+        def rank(plan: Candidate) -> tuple[bool, bool, bool, float]:
+            is_alone = _is_single(plan)
+            return plan.name != self.keep, is_alone and plan.label == field[0].label, is_alone, tuned_ms(plan)
+
+        ranked = sorted(field[1:], key=rank)
         chosen = [*field[:1], *ranked]
         while len(chosen) > 1:
             fitting = [each for each in field if each in chosen]

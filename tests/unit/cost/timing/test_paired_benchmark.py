@@ -184,6 +184,13 @@ def test_one_set_does_where_those_left_differ_in_options_alone(monkeypatch: pyte
     ]
     monkeypatch.setattr(module, "_one_set", lambda *_, **__: calm)
     assert paired_benchmark(Path(), several, THOROUGH).set_sizes == (9,)
+    in_doubt = one_set(a=[10.0] * 9, b=[9.0, 10.2, 9.6] * 3, control=[10.0] * 9)
+    monkeypatch.setattr(module, "_one_set", lambda *_, **__: in_doubt)
+    assert paired_benchmark(Path(), several, THOROUGH).set_sizes == (9,)
+    noisy = one_set(a=[12.0] * 9, b=[9.9] * 9, control=[10.0] * 9)
+    sets = [noisy, *[calm] * 9]
+    monkeypatch.setattr(module, "_one_set", lambda *_, **__: sets.pop(0))
+    assert len(paired_benchmark(Path(), several, THOROUGH).set_sizes) > 1
 
 
 def test_one_that_is_shown_alone_has_a_figure_and_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -486,6 +493,25 @@ def test_what_needs_more_memory_than_it_may_fails_and_the_rest_races(monkeypatch
     # At full speed the start takes half as long; the first set opens in turn, and the control counts too.
     assert found.footprints["100000000"].cold_s[:2] == (0.375, 0.375)
     assert found.tails["100000000"].p99 == Interval(median=0.5, low=0.5, high=0.5)
+
+
+def test_a_set_ends_once_it_has_told_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = count()
+
+    class Uneven(Opener):
+        """Its calls take longer and longer, so that none differs from the next by nothing."""
+
+        def ask(self, request: object, timeout_s: float) -> object:
+            told = super().ask(request, timeout_s)
+            return Times(ms=(1.0 + next(turns) % 7 / 10,)) if isinstance(told, Times) else told
+
+    monkeypatch.setattr(module, "ClockProbe", lambda: lambda: 1.0)
+    monkeypatch.setattr(module, "WorkerClient", Opener)
+    effort = BenchmarkEffort(processes=1, rounds=9, seconds=60.0, repeats=0)
+    several = [contender("1"), contender("2")]
+    assert paired_benchmark(Path(), several, effort).set_sizes == (PAIRED.telling_rounds,)
+    monkeypatch.setattr(module, "WorkerClient", Uneven)
+    assert paired_benchmark(Path(), several, effort).set_sizes == (9,)
 
 
 def test_under_load_what_lies_between_answers_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,8 +122,8 @@ def test_if_nothing_ran_the_failure_is_raised() -> None:
 
 
 def test_of_the_best_engine_all_close_settings_race_and_of_another_its_best() -> None:
-    several = [("a free", "a", 10.0), ("b free", "b", 10.1), ("b call", "b", 10.2), ("a call", "a", 10.3)]
-    singles = [replace(candidate(name, ms), label=label) for name, label, ms in several]
+    several = [("a free", "a", 10.0), ("b free", "b", 10.1), ("b call", "b", 10.15), ("a call", "a", 10.19)]
+    singles = [replace(candidate(name, ms), label=label) for name, label, ms in [*several, ("a all", "a", 10.21)]]
     assert [c.name for c in finalists(singles, [])] == ["a free", "b free", "a call"]
 
 

@@ -78,7 +78,7 @@ def test_an_engine_in_reach_without_other_settings_is_looked_at_again() -> None:
             is_late = partition.target == slow_once and effort.look == 2
             return measured(0.9) if is_late else outcome
 
-    fake = Noisy({near: (1.0,), slow_once: (1.4,), far: (2.0,)})
+    fake = Noisy({near: (1.0,), slow_once: (1.25,), far: (2.0,)})
     _, openvino, _ = tune_singles(chain_problem(1, [near, slow_once, far]), fake.as_measurer(), unwatched)
     assert looks == [("ncnn", 1), ("openvino", 1), ("mnn", 1), ("openvino", 2), ("ncnn", 1)]
     assert (openvino.outcome.cost_ms, openvino.candidates[0].total_ms) == (0.9, 0.9)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from intarsia.backends.contract.node_facts import is_constant
 from intarsia.backends.contract.traits import KernelChoice
@@ -12,6 +13,7 @@ from intarsia.backends.onnxruntime.kernels import HOST, KERNELS, TRANSPOSED, Ker
 from intarsia.backends.onnxruntime.kernels.expansion import is_expansion
 
 if TYPE_CHECKING:
+    from intarsia.backends.onnxruntime.kernels.convolution import Convolution
     from intarsia.graph import Graph, Node
 
 _BLOCKS, _PLAIN = "blocks", "plain"
@@ -28,11 +30,9 @@ def ours() -> str:
 def lack(graph: Graph, block: int) -> str | None:
     """Why no convolution can be replaced, by what is in the way of the one that comes nearest; ``None`` if one can."""
     furthest, reason = 0, f"no {ours()} to replace"
-    for node in graph.nodes:
-        if node.op_type not in _CONVOLUTIONS or node.domain not in {"", "ai.onnx"}:
-            continue
+    for facts in dict.fromkeys(_facts(node, graph) for node in graph.nodes if _is_convolution(node)):
         for kernel in KERNELS:
-            obstacles = tuple(_obstacles(node, graph, kernel, block))
+            obstacles = tuple(_obstacles(facts, kernel, block))
             passed = next((place for place, each in enumerate(obstacles) if each is not None), None)
             if passed is None:
                 return None
@@ -41,19 +41,45 @@ def lack(graph: Graph, block: int) -> str | None:
     return reason
 
 
-def _obstacles(node: Node, graph: Graph, kernel: Kernel, block: int) -> Iterator[str | None]:
-    """For each thing that a kernel needs of a convolution, one after the other, what this one has instead of it."""
+class _Facts(NamedTuple):
+    """What decides whether a kernel computes a convolution; equal ones, of which networks are full, are decided once.
+
+    Attributes:
+        convolution: ``None`` if its weights are none.
+        dtype: Of its weights.
+        is_float32: Whether it is float32 throughout.
+        has_constants: Whether its weights and its bias are constants.
+    """
+
+    convolution: Convolution | None
+    dtype: str | None
+    is_float32: bool
+    has_constants: bool
+
+
+def _is_convolution(node: Node) -> bool:
+    return node.op_type in _CONVOLUTIONS and node.domain in {"", "ai.onnx"}
+
+
+def _facts(node: Node, graph: Graph) -> _Facts:
     weight = graph.values[node.inputs[1]]
-    convolution = described(weight.shape or (), node.attributes, is_transposed=node.op_type == TRANSPOSED)
-    if convolution is None:
+    return _Facts(
+        convolution=described(weight.shape or (), node.attributes, is_transposed=node.op_type == TRANSPOSED),
+        dtype=weight.dtype,
+        is_float32=weight.dtype == graph.values[node.inputs[0]].dtype == "float32",
+        has_constants=node.inputs[1] in graph.weights and is_constant(node, graph, 2),
+    )
+
+
+def _obstacles(facts: _Facts, kernel: Kernel, block: int) -> Iterator[str | None]:
+    """For each thing that a kernel needs of a convolution, one after the other, what this one has instead of it."""
+    if facts.convolution is None:
         yield ""
         return
-    yield from kernel.obstacles(convolution, block)
+    yield from kernel.obstacles(facts.convolution, block)
     convolutions = f"the convolutions {kernel.filters}"
-    is_single = weight.dtype == graph.values[node.inputs[0]].dtype == "float32"
-    yield None if is_single else f"it computes in float32 only, and {convolutions} are {weight.dtype}"
-    has_constants = node.inputs[1] in graph.weights and is_constant(node, graph, 2)
-    yield None if has_constants else f"weights of {convolutions} are computed, and ours need constants"
+    yield None if facts.is_float32 else f"it computes in float32 only, and {convolutions} are {facts.dtype}"
+    yield None if facts.has_constants else f"weights of {convolutions} are computed, and ours need constants"
 
 
 def kernels(graph: Graph, block: int) -> Mapping[str, tuple[KernelChoice, ...]]:
@@ -62,6 +88,7 @@ def kernels(graph: Graph, block: int) -> Mapping[str, tuple[KernelChoice, ...]]:
     ONNX Runtime computes pictures in the blocks that ours do, and volumes and what lies between in none.
     """
     found: dict[str, tuple[KernelChoice, ...]] = {}
+    taking = cache(partial(_taking, block=block))
     for node in graph.nodes:
         if node.domain not in {"", "ai.onnx"}:
             continue
@@ -69,7 +96,7 @@ def kernels(graph: Graph, block: int) -> Mapping[str, tuple[KernelChoice, ...]]:
             found[node.id] = (KernelChoice(name="", layout=_BLOCKS), KernelChoice(name=HOST, layout=_PLAIN))
         if is_cubic(node.op_type, node.attributes):
             found[node.id] = (KernelChoice(name="", layout=_PLAIN), KernelChoice(name=HOST, layout=_PLAIN))
-        kernel = _taking(node, graph, block) if node.op_type in _CONVOLUTIONS else None
+        kernel = taking(_facts(node, graph)) if node.op_type in _CONVOLUTIONS else None
         if kernel is not None:
             own = tuple(KernelChoice(name=way, layout=_BLOCKS) for way in ("", *kernel.ways))
             host = KernelChoice(name=HOST, layout=_PLAIN if kernel.packs else _BLOCKS)
@@ -109,6 +136,6 @@ def _maker(name: str, graph: Graph) -> Node | None:
     return None if producer is None else graph.nodes[producer]
 
 
-def _taking(node: Node, graph: Graph, block: int) -> Kernel | None:
-    takers = (each for each in KERNELS if all(found is None for found in _obstacles(node, graph, each, block)))
+def _taking(facts: _Facts, block: int) -> Kernel | None:
+    takers = (each for each in KERNELS if all(found is None for found in _obstacles(facts, each, block)))
     return next(takers, None)
