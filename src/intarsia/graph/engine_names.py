@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from intarsia.graph.parts import Node
+if TYPE_CHECKING:
+    from intarsia.graph.parts import Node
 
 _JOINT = re.compile(r"[/_:\[]+[^/_:\[]*$")
 

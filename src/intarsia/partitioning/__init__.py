@@ -1,21 +1,26 @@
 """Partitioning: which nodes may go together, who takes which, and whether the result covers the graph in order.
 
-Pure graph algebra: no engine, no clock and no ONNX library is needed here.
+Pure graph algebra: no engine, no clock and no ONNX library is needed here. Each name loads what it needs.
 """
 
 from __future__ import annotations
 
-from intarsia.partitioning.capability import Capability, restrict, split_at_places
-from intarsia.partitioning.greedy import greedy
-from intarsia.partitioning.groups import fused_groups
-from intarsia.partitioning.intervals import Intervals
-from intarsia.partitioning.linear import cuts, linear_order
-from intarsia.partitioning.nested import divide, divided_inside, flattened, nested_capability
-from intarsia.partitioning.partitioning import BodyPlan, Inside, Partition, Partitioning, with_precision
-from intarsia.partitioning.plan_file import PlanFile, dump_plan, parse_bodies, parse_plan
-from intarsia.partitioning.plan_rows import bodies_by_node, bodies_text
-from intarsia.partitioning.region import boundaries
-from intarsia.partitioning.segments import coarser, kernel_groups, segments
+from typing import TYPE_CHECKING
+
+from intarsia.lazy import attributes_of
+
+if TYPE_CHECKING:
+    from intarsia.partitioning.capability import Capability, restrict, split_at_places
+    from intarsia.partitioning.greedy import greedy
+    from intarsia.partitioning.groups import fused_groups
+    from intarsia.partitioning.intervals import Intervals
+    from intarsia.partitioning.linear import cuts, linear_order
+    from intarsia.partitioning.nested import divide, divided_inside, flattened, nested_capability
+    from intarsia.partitioning.partitioning import BodyPlan, Inside, Partition, Partitioning, with_precision
+    from intarsia.partitioning.plan_file import PlanFile, dump_plan, parse_bodies, parse_plan
+    from intarsia.partitioning.plan_rows import bodies_by_node, bodies_text
+    from intarsia.partitioning.region import boundaries
+    from intarsia.partitioning.segments import coarser, kernel_groups, segments
 
 __all__ = [
     "BodyPlan",
@@ -46,3 +51,20 @@ __all__ = [
     "split_at_places",
     "with_precision",
 ]
+
+__getattr__ = attributes_of(
+    __name__,
+    {
+        "intarsia.partitioning.capability": ("Capability", "restrict", "split_at_places"),
+        "intarsia.partitioning.greedy": ("greedy",),
+        "intarsia.partitioning.groups": ("fused_groups",),
+        "intarsia.partitioning.intervals": ("Intervals",),
+        "intarsia.partitioning.linear": ("cuts", "linear_order"),
+        "intarsia.partitioning.nested": ("divide", "divided_inside", "flattened", "nested_capability"),
+        "intarsia.partitioning.partitioning": ("BodyPlan", "Inside", "Partition", "Partitioning", "with_precision"),
+        "intarsia.partitioning.plan_file": ("PlanFile", "dump_plan", "parse_bodies", "parse_plan"),
+        "intarsia.partitioning.plan_rows": ("bodies_by_node", "bodies_text"),
+        "intarsia.partitioning.region": ("boundaries",),
+        "intarsia.partitioning.segments": ("coarser", "kernel_groups", "segments"),
+    },
+)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from intarsia.cost.timing.statistics import median
-from intarsia.graph import Node
 from intarsia.graph.engine_names import engine_names, node_of
+
+if TYPE_CHECKING:
+    from intarsia.graph import Node
 
 
 def node_times(runs: Sequence[Sequence[tuple[str, float]]], nodes: Iterable[Node]) -> Mapping[str, float]:

@@ -1,4 +1,4 @@
-"""The process of a worker: ``python -m intarsia.cost.worker FOLDER TEMPORARY``."""
+"""The process of a worker, which starts in little time: ``python -m intarsia.cost.worker FOLDER TEMPORARY``."""
 
 from __future__ import annotations
 

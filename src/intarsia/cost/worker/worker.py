@@ -1,5 +1,6 @@
 """The child process in which engines compile and run.
 
+Names of `runtime` load what they need when they are first used: a process that opens an artifact needs no ONNX library.
 It times a workload through the same `runtime` code as the product, so measuring is running. Whatever an engine does to
 it, the parent only sees an answer that does not come. It dies with its parent.
 """
@@ -18,10 +19,11 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from intarsia import runtime
 from intarsia.backends import registry
 from intarsia.backends.contract import ProfileRequest
 from intarsia.backends.contract.failures import Cause, cause_of
@@ -36,29 +38,17 @@ from intarsia.cost.worker import protocol
 from intarsia.cost.worker.deadline import process_age
 from intarsia.errors import BackendError, IntarsiaError, MismatchError
 from intarsia.files import replacing, temporary_cache, temporary_root
-from intarsia.graph import Graph, extract, open_graph
-from intarsia.graph.dtypes import STRING
-from intarsia.graph.reference.stages import exposing
-from intarsia.runtime import (
-    Artifact,
-    Build,
-    CompiledModel,
-    Executor,
-    Plan,
-    build,
-    load_build,
-    plan_of,
-    random_feeds,
-    weights_of,
-    write_artifact,
-)
+from intarsia.runtime import Artifact, CompiledModel, Executor
 from intarsia.runtime.compiled_partitions import CompiledPartitions
 from intarsia.runtime.environment import applied, bind_to_cores, load_environment
-from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.runtime.executors.embedded import EmbeddedExecutor
 from intarsia.runtime.executors.pipeline import load_streams
 from intarsia.runtime.verify import Judgement, verify_plan
 from intarsia.target import Target
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph
+    from intarsia.runtime import Build, Plan
 
 PR_SET_PDEATHSIG = 1
 Found = TypeVar("Found")
@@ -87,6 +77,8 @@ class Worker:
 
     @cached_property
     def _graph(self) -> Graph:
+        from intarsia.graph import open_graph  # loads onnx, which an artifact does not need
+
         return open_graph((self._folder / "graph.onnx").read_bytes(), self._folder / "weights.bin")
 
     def answer(self, request: protocol.Request) -> protocol.Answer:
@@ -108,7 +100,7 @@ class Worker:
 
     def _measure(self, request: protocol.Measure) -> protocol.Measured:
         plan = _plan(self._graph, request.workload)
-        built = build(self._graph, plan, self._partitions)
+        built = runtime.build(self._graph, plan, self._partitions)
         effort = Effort(seconds=request.seconds, min_runs=request.min_runs, hopeless_ms=request.hopeless_ms)
         if request.timed == "stream":
             load_s, judged, (samples, complete) = self._streamed(built, effort)
@@ -127,7 +119,7 @@ class Worker:
 
     def _called(self, built: Build, request: protocol.Measure, effort: Effort) -> _Timed:
         start = time.perf_counter()
-        executor = load_build(self._graph, built)
+        executor = runtime.load_build(self._graph, built)
         load_s = time.perf_counter() - start
         with closing(executor):
             judged = self._check(executor, self._judged(executor.plan))
@@ -136,7 +128,7 @@ class Worker:
 
     def _streamed(self, built: Build, effort: Effort) -> _Timed:
         start = time.perf_counter()
-        streams = load_streams(built.plan, built.artifacts, weights_of(self._graph, built))
+        streams = load_streams(built.plan, built.artifacts, runtime.weights_of(self._graph, built))
         load_s = time.perf_counter() - start
         with closing(streams):
             first = streams if isinstance(streams, Executor) else streams.first
@@ -148,7 +140,7 @@ class Worker:
         start = time.perf_counter()
         with ExitStack() as stack:
             executors = [
-                stack.enter_context(closing(load_build(self._graph, built)))
+                stack.enter_context(closing(runtime.load_build(self._graph, built)))
                 for _ in range(built.plan.settings.instances)
             ]
             load_s = time.perf_counter() - start
@@ -157,6 +149,9 @@ class Worker:
             return load_s, judged, sample_load(clients, effort, self._probe)
 
     def _observe(self, request: protocol.Observe) -> protocol.Observed:
+        from intarsia.graph import extract
+        from intarsia.runtime.executors.drawn_feeds import graph_feeds
+
         target, model = Target(request.target), extract(self._graph, self._graph.position)
         feeds = graph_feeds(self._graph, request.seed)
         backend = registry.of(target)
@@ -170,15 +165,17 @@ class Worker:
 
     def _expose(self, request: protocol.Expose) -> protocol.Evaluated:
         """What an engine makes of values inside the graph, through the road that every plan takes."""
+        from intarsia.graph.reference.stages import exposing
+
         graph = exposing(self._graph, request.names)
         plan = _plan(graph, request.workload)
-        with closing(load_build(graph, build(graph, plan))) as executor:
+        with closing(runtime.load_build(graph, runtime.build(graph, plan))) as executor:
             record_values(Path(request.folder), executor.run(self._feeds(plan)))
         return protocol.Evaluated()
 
     def _inspect(self, request: protocol.Inspect) -> protocol.NodeTimes:
         plan = _plan(self._graph, request.workload)
-        built = build(self._graph, plan, self._partitions)
+        built = runtime.build(self._graph, plan, self._partitions)
         artifact, target = built.artifacts[0], plan.steps[0].target
         profile = ProfileRequest(
             artifact=artifact,
@@ -208,8 +205,8 @@ class Worker:
 
     def _write(self, request: protocol.Write) -> protocol.Written:
         plan = _plan(self._graph, request.workload)
-        built = build(self._graph, plan, self._partitions)
-        write_artifact(Path(request.path), self._graph, built)
+        built = runtime.build(self._graph, plan, self._partitions)
+        runtime.write_artifact(Path(request.path), self._graph, built)
         return protocol.Written(compile_s=built.compile_s)
 
     def _open(self, request: protocol.Open) -> protocol.Opened:
@@ -266,7 +263,7 @@ class Worker:
             plan = _plan(self._graph, request.workload)
             if self._opened is not None:
                 self._opened.close()
-            self._opened = load_build(self._graph, build(self._graph, plan, self._partitions))
+            self._opened = runtime.load_build(self._graph, runtime.build(self._graph, plan, self._partitions))
             self._evaluated = request.workload
         executor = self._executor()
         more = {name: np.array(numbers, np.float32) for name, numbers in request.more.items()}
@@ -301,7 +298,7 @@ class Worker:
     def _feeds(self, plan: Plan) -> Mapping[str, np.ndarray]:
         recorded = recorded_values(self._folder / VALUES, [value.name for value in plan.inputs])
         missing = [value for value in plan.inputs if value.name not in recorded]
-        return {**recorded, **random_feeds(missing, seed=0)}
+        return {**recorded, **runtime.random_feeds(missing, seed=0)}
 
     def _each_opened(self, act: Callable[[Executor], Found]) -> list[Found]:
         """Act on what was opened; on threads of their own under load, as engines keep threads for who calls them."""
@@ -320,11 +317,11 @@ def _worst(several: Sequence[Judgement | None]) -> Judgement | None:
 
 
 def _plan(graph: Graph, workload: protocol.Workload) -> Plan:
-    return plan_of(graph, [partition.partition() for partition in workload.partitions], workload.settings)
+    return runtime.plan_of(graph, [partition.partition() for partition in workload.partitions], workload.settings)
 
 
 def _dtype_name(array: np.ndarray) -> str:
-    return STRING if array.dtype.hasobject else array.dtype.name
+    return "string" if array.dtype.hasobject else array.dtype.name
 
 
 def _milliseconds(spent: Sequence[int], steps: Iterable[int]) -> float:
