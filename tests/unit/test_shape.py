@@ -31,6 +31,23 @@ def modules(root: Path) -> dict[str, Path]:
     return found
 
 
+def homes_of_lazy_names(path: Path) -> Iterator[tuple[str, str]]:
+    """Each name that a package loads when it is asked for, with the module that defines it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "attributes_of":
+            for home, names in ast.literal_eval(node.args[1]).items():
+                yield from ((name, home) for name in names)
+
+
+def test_no_name_that_is_loaded_lazily_is_that_of_a_module_beside_it() -> None:
+    """Python binds a module in its package once it is imported, and the name would be the module's."""
+    known = modules(SOURCE)
+    packages = {name: path for name, path in known.items() if path.name == "__init__.py"}
+    lazy = [(package, *each) for package, path in packages.items() for each in homes_of_lazy_names(path)]
+    assert len(lazy) > 50
+    assert not [(package, name) for package, name, _ in lazy if f"{package}.{name}" in known]
+
+
 def imported(name: str, path: Path, known: Mapping[str, Path]) -> set[str]:
     """The modules of the package that a file imports, lazily and for types too."""
     found = set()

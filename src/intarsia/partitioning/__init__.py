@@ -1,6 +1,6 @@
 """Partitioning: which nodes may go together, who takes which, and whether the result covers the graph in order.
 
-Pure graph algebra: no engine, no clock and no ONNX library is needed here. Each name loads what it needs.
+Pure graph algebra: no engine, no clock and no ONNX library is needed here. Most names load what they need.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from intarsia.lazy import attributes_of
+from intarsia.partitioning.greedy import greedy  # at once, as `segments`: else the name would be the module's
+from intarsia.partitioning.segments import coarser, kernel_groups, segments
 
 if TYPE_CHECKING:
     from intarsia.partitioning.capability import Capability, restrict, split_at_places
-    from intarsia.partitioning.greedy import greedy
     from intarsia.partitioning.groups import fused_groups
     from intarsia.partitioning.intervals import Intervals
     from intarsia.partitioning.linear import cuts, linear_order
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from intarsia.partitioning.plan_file import PlanFile, dump_plan, parse_bodies, parse_plan
     from intarsia.partitioning.plan_rows import bodies_by_node, bodies_text
     from intarsia.partitioning.region import boundaries
-    from intarsia.partitioning.segments import coarser, kernel_groups, segments
 
 __all__ = [
     "BodyPlan",
@@ -56,7 +56,6 @@ __getattr__ = attributes_of(
     __name__,
     {
         "intarsia.partitioning.capability": ("Capability", "restrict", "split_at_places"),
-        "intarsia.partitioning.greedy": ("greedy",),
         "intarsia.partitioning.groups": ("fused_groups",),
         "intarsia.partitioning.intervals": ("Intervals",),
         "intarsia.partitioning.linear": ("cuts", "linear_order"),
@@ -65,6 +64,5 @@ __getattr__ = attributes_of(
         "intarsia.partitioning.plan_file": ("PlanFile", "dump_plan", "parse_bodies", "parse_plan"),
         "intarsia.partitioning.plan_rows": ("bodies_by_node", "bodies_text"),
         "intarsia.partitioning.region": ("boundaries",),
-        "intarsia.partitioning.segments": ("coarser", "kernel_groups", "segments"),
     },
 )
