@@ -11,6 +11,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper, save
 import intarsia
 from intarsia.config import RunSettings, Spin
 from intarsia.graph import load_model
+from intarsia.graph.bind import Shapes
 from intarsia.partitioning import Partition
 from intarsia.runtime import attach_report, build, plan_of, write_artifact
 from intarsia.target import Target
@@ -42,10 +43,13 @@ def fixed_size(folder: Path) -> Served:
 
 
 def open_batches(folder: Path) -> Served:
-    """The model of open batches, compiled for requests on one thread: how many a call answers was measured."""
+    """The model of open batches, compiled for requests on one thread: how many a call answers was measured.
+
+    The file has one row, as most exporters write it, and the compile opens that.
+    """
     onnx = folder / "open.onnx"
-    save(layers("N", OPEN_WIDTH, OPEN_LAYERS), onnx)
-    shapes = {"N": f"1..{MOST_ROWS}"}
+    save(layers(1, OPEN_WIDTH, OPEN_LAYERS), onnx)
+    shapes: Shapes = {"x": ("N", OPEN_WIDTH), "N": f"1..{MOST_ROWS}"}
     with intarsia.compile(
         onnx, ENGINE, objective="throughput", shapes=shapes, threads=1, budget=_BUDGET_S, store=folder / "store.sqlite"
     ) as compiled:

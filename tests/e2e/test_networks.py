@@ -71,7 +71,7 @@ def test_outputs_and_an_intermediate_agree(name: str, folder: Path, store: Path)
     onnx.save(model, path)
     feeds = networks.feeds(model, seed=3)
     del model  # up to half a gigabyte, while the workers have theirs
-    with intarsia.compile(path, budget=30, store=store) as compiled:
+    with intarsia.compile(path, budget=15, store=store) as compiled:
         actual = compiled(feeds)
         report = compiled.report
     expected = unoptimised(path, feeds)
@@ -103,7 +103,7 @@ def test_resnet50_cut_by_hand_into_23_partitions_agrees(folder: Path, store: Pat
     parts = [Partition(target=Target(target), nodes=tuple(nodes)) for target, nodes in cut(graph)]
     plan = folder / "pieces.yaml"
     plan.write_text(dump_plan(Partitioning(partitions=tuple(parts)), RunSettings(threads=2)))
-    with intarsia.compile(path, "onnxruntime", partition="manual", plan=plan, budget=30, store=store) as compiled:
+    with intarsia.compile(path, "onnxruntime", partition="manual", plan=plan, budget=15, store=store) as compiled:
         assert compiled.plan.transitions == 22
         assert [part["target"] for part in compiled.report["partitions"]] == [str(part.target) for part in parts]
         agrees(compiled, path)
@@ -125,7 +125,7 @@ def test_two_swapped_channels_are_caught(name: str, folder: Path, store: Path) -
     onnx.save(wrong, path)
     # One setting, so that less is measured.
     target = "onnxruntime -optimization-level=all"
-    with intarsia.compile(path, partition="single", target=target, budget=30, store=store) as compiled:
+    with intarsia.compile(path, partition="single", target=target, budget=15, store=store) as compiled:
         actual = compiled(feeds)
     reference = evaluate(load_model(right), feeds)
     assert any(not deviation(output, actual[output], reference[output]).is_acceptable for output in reference)

@@ -152,20 +152,22 @@ class Binding(click.ParamType[tuple[str, Any]]):
         return name, read
 
 
-def read_dims(text: str) -> tuple[int, ...] | int | str:
+def read_dims(text: str) -> tuple[int | str, ...] | int | str:
     """``1x3x224x224`` is a shape, ``8`` the value of one symbolic dimension, ``8x`` the shape of a vector.
 
-    ``1..512`` is a range of values, which stays text. Anything else is a `ValueError`.
+    ``1..512`` is a range of values, which stays text. ``Nx3x224x224`` names the first dimension. Anything else is a
+    `ValueError`.
     """
     if ".." in text:
         return text
-    if not re.fullmatch(r"[0-9]+(x[0-9]+)*x?", text):
+    found = re.fullmatch(r"(?:(?P<name>[A-Za-wyz_][0-9A-Za-wyz_]*)(?=x)|[0-9]+)(x[0-9]+)*x?", text)
+    if found is None:
         raise ValueError(text)
-    dims = tuple(int(part) for part in text.split("x") if part)
+    dims = tuple(part if part == found["name"] else int(part) for part in text.split("x") if part)
     return dims if "x" in text else dims[0]
 
 
-SHAPE = Binding("NAME=DIMS", read_dims, "input=1x3x224x224, N=8 or N=1..512")
+SHAPE = Binding("NAME=DIMS", read_dims, "input=1x3x224x224, N=8, N=1..512 or input=Nx3x224x224")
 ARRAY = Binding("NAME=FILE.npy", Path, "data=image.npy")
 
 

@@ -159,11 +159,14 @@ class Measurer(AbstractContextManager["Measurer"]):
         """Milliseconds from one answer to the next while all instances of a plan are at work."""
         return self._cost(_Question(partitions, "load", settings, effort))
 
-    def knows(self, partitions: Sequence[Partition], settings: RunSettings) -> bool:
-        """Whether what these partitions cost is in the store, one partition by itself or several as a plan."""
+    def knows(
+        self, partitions: Sequence[Partition], settings: RunSettings, timed: protocol.Timed | None = None
+    ) -> bool:
+        """Whether what these partitions cost is in the store, one by itself or several as a plan if nothing is said."""
         if any(each.target.kind.name == registry.NESTED and each.inside is None for each in partitions):
             return False  # what is inside is not looked for only to know that
-        key = measurement_key(self.graph, partitions, "last" if len(partitions) == 1 else "all", settings)
+        usual: protocol.Timed = "last" if len(partitions) == 1 else "all"
+        key = measurement_key(self.graph, partitions, timed or usual, settings)
         return self.store.get(key, "partition") is not None
 
     def node_times(self, partition: Partition, settings: RunSettings) -> Mapping[str, float]:

@@ -77,7 +77,8 @@ class CompileSettings:
             ``"postgresql://USER@HOST/DATABASE"``; a file in the user's cache folder if left out.
         shapes: Values for symbolic dimensions, by dimension name, or whole shapes by input name. A range of values,
             as ``"1..512"``, leaves the dimension open: it implies the executor ``vm``, and each bucket of the range
-            gets a plan of its own and its share of the budget.
+            gets a plan of its own and its share of the budget. A name in a shape, as ``("N", 3, 224, 224)``, opens a
+            first dimension that the file fixes.
         seed: Of the inputs that are measured and checked with.
         prune: Leave out what cannot win by what is known so far. Without, the search is a check on that, and takes
             many times longer.

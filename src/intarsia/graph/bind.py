@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
@@ -13,9 +14,10 @@ from intarsia.numbers import shown, whole
 from intarsia.spec.problems import nearest
 from intarsia.wording import counted
 
-Shapes = Mapping[str, tuple[int, ...] | int | str | SizeRange]
+Shapes = Mapping[str, tuple[int | str, ...] | int | str | SizeRange]
 """``{"input": (1, 3, 224, 224)}`` states a whole shape, ``{"N": 1}`` a named dimension wherever it occurs, and
-``{"N": "1..8"}`` or a `SizeRange` the sizes that it may have."""
+``{"N": "1..8"}`` or a `SizeRange` the sizes that it may have. ``{"input": ("N", 3, 224, 224), "N": "1..8"}`` names a
+first dimension that the file fixes, and so opens it."""
 MOST_SIZE = 2**63 - 1
 """Of a dimension, as ONNX counts."""
 
@@ -27,17 +29,21 @@ def stated_shapes(shapes: Mapping[str, Any]) -> Shapes:
     return {name: _stated(name, size) for name, size in shapes.items()}
 
 
-def _stated(name: str, size: Any) -> tuple[int, ...] | int | str | SizeRange:
+def _stated(name: str, size: Any) -> tuple[int | str, ...] | int | str | SizeRange:
     if isinstance(size, str | SizeRange):
         return size
     is_shape = isinstance(size, Iterable) and not isinstance(size, Mapping | bytes)
-    found = [whole(each) for each in size] if is_shape else [whole(size)]
-    sizes = tuple(each for each in found if each is not None and each <= MOST_SIZE)
+    found = [each if _is_name(each) else whole(each) for each in size] if is_shape else [whole(size)]
+    sizes = tuple(each for each in found if isinstance(each, str) or (each is not None and each <= MOST_SIZE))
     if not isinstance(name, str) or len(sizes) < len(found):
         raise ConfigError(
             f"the shape given for {shown(name)} is {shown(size)}: give sizes as 8, (1, 3, 224, 224) or '1..512'"
         )
     return sizes if is_shape else sizes[0]
+
+
+def _is_name(size: Any) -> bool:
+    return isinstance(size, str) and re.fullmatch(r"[^\W\d]\w*", size) is not None
 
 
 def ranges_of(shapes: Shapes) -> dict[str, SizeRange]:
@@ -73,22 +79,24 @@ def bind_dimensions(model: ir.Model, shapes: Shapes) -> None:
 
 
 def _check_names(
-    model: ir.Model, inputs: Mapping[str, ir.Value], dims: Mapping[str, int], whole: Mapping[str, tuple[int, ...]]
+    model: ir.Model, inputs: Mapping[str, ir.Value], dims: Mapping[str, int], whole: Mapping[str, tuple[int | str, ...]]
 ) -> None:
     symbols = {dim.value for value in inputs.values() for dim in value.shape or () if isinstance(dim, ir.SymbolicDim)}
+    symbols |= {size for shape in whole.values() for size in shape if isinstance(size, str)}
     named = sorted(symbol for symbol in symbols if symbol)
     for kind, given, known in (("input", whole, list(inputs)), ("dimension", dims, named)):
         for name in given:
             if name not in known:
                 hint = nearest(name, known, f"it has {', '.join(known) or 'none'}")
                 raise ModelError(f"a shape is given for {name!r}, but the model has no such {kind}{hint}")
-    for name, size in (*dims.items(), *((name, min(shape, default=0)) for name, shape in whole.items())):
+    sizes = ((name, size) for name, shape in whole.items() for size in shape if isinstance(size, int))
+    for name, size in (*dims.items(), *sizes):
         if size < 0:
             raise ModelError(f"the shape given for {name!r} has the negative dimension {size}")
 
 
-def _unify(value: ir.Value, shape: tuple[int, ...], dims: dict[str, int]) -> None:
-    """Apply a stated shape; the sizes of its named dimensions hold for the whole model."""
+def _unify(value: ir.Value, shape: tuple[int | str, ...], dims: dict[str, int]) -> None:
+    """Apply a stated shape; the sizes of its named dimensions hold for the whole model. A name states no size."""
     declared = value.shape
     if declared is None:
         value.shape = ir.Shape(shape)
@@ -98,6 +106,8 @@ def _unify(value: ir.Value, shape: tuple[int, ...], dims: dict[str, int]) -> Non
             f"input {value.name!r} has {counted(len(declared), 'dimension')} {declared}, but {_text(shape)} is given"
         )
     for axis, (own, given) in enumerate(zip(declared, shape, strict=True)):
+        if isinstance(given, str):
+            continue
         if isinstance(own, int):
             known: int | None = own
         else:
@@ -138,5 +148,5 @@ def _values(model: ir.Model) -> list[ir.Value]:
     ]
 
 
-def _text(shape: tuple[int, ...]) -> str:
+def _text(shape: tuple[int | str, ...]) -> str:
     return "x".join(map(str, shape)) or "scalar"

@@ -184,15 +184,19 @@ def _collage(
     tuned = {single.tuned: job.problem.capabilities[single.target] for single in contenders}
     wholes = {single.tuned: single.outcome for single in contenders}
     entry = search_entry(job.problem, tuple(tuned), job.run)
+    known = recalled(measurer, entry)
+    search_s = _search_s(job.problem, measurer, deadline, engines_s)
+    if known is not None or _is_too_large(job.problem, measurer, singles, search_s):
+        return known
 
     def searched() -> CollageResult:
         measurer.time.kept_s = _benchmark_s(measurer, singles)
         mixes = CollageSearch(job.problem, measurer, tuned, wholes, progress)
-        result = mixes.run(deadline.part(_search_s(job.problem, measurer, deadline, engines_s)))
+        result = mixes.run(deadline.part(search_s))
         measurer.time.kept_s = 0.0
         return result
 
-    return recalled(measurer, entry) or computed(measurer, entry, searched, is_kept=lambda _: measurer.may_conclude)
+    return computed(measurer, entry, searched, is_kept=lambda _: measurer.may_conclude)
 
 
 def _near(problem: Problem, collage: CollageResult | None, singles: Sequence[Single]) -> list[Candidate]:
@@ -234,6 +238,15 @@ def _search_s(problem: Problem, measurer: Measurer, deadline: Deadline, engines_
         minutes = max(1.0, problem.settings.budget_s / 60)
         own = min(own, minutes * max(by_engines_s, SHARES.mixes_fewest_s))
     return min(own, SHARES.mixes_latest * deadline.seconds - deadline.spent, measurer.time.left)
+
+
+def _is_too_large(problem: Problem, measurer: Measurer, singles: Sequence[Single], search_s: float) -> bool:
+    """Whether a model is so large that mixes would take the time in which fewer bits, which gain more, are tried."""
+    if problem.settings.max_error is None or not problem.settings.prune or measurer.time.is_endless:
+        return False
+    best = min(singles, key=lambda single: single.outcome.cost_ms)
+    wholes_s = SHARES.mixes_wholes * measurer.time.whole_s([registry.engine_of(best.target)])
+    return not measurer.time.granted({"mixes": str(best.target)}, fits=wholes_s <= search_s)
 
 
 def _wanted(job: Compilation, measurer: Measurer, *, has_plans: bool) -> Candidate | None:

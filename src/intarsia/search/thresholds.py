@@ -33,6 +33,8 @@ class Shares:
     """Partitions are measured for so many times what measuring the engines took, for each minute of the budget."""
     mixes_fewest_s: float = 3.0
     """Seconds for partitions, a minute of the budget, where engines took less or are known, or an error is allowed."""
+    mixes_wholes: float = 2.5
+    """Where an error is allowed, no mixes are looked for in less time than measuring so many whole models takes."""
     precision_end: float = 0.7
     """No further plan in reduced precision is looked for after this share."""
     layers_end: float = 0.66
@@ -161,6 +163,8 @@ class DecisionLimits:
     """Mixes take part if they were measured within this factor of the best engine."""
     engines_behind: float = 1.15
     """Other engines take part within this factor of the best, each with its best settings: figures move by so much."""
+    reduced_behind: float = 1.25
+    """Plans in reduced precision take part within this factor of the fastest of them."""
     other_engines: int = 2
     """Other engines that take part, at most."""
     settings: int = 2
@@ -225,14 +229,16 @@ class PrecisionLimits:
     """For one plan in reduced precision."""
     margin: float = 0.91
     """Share of the allowed error that is spent on the calibration inputs: other inputs may do worse."""
-    seen: float = 0.96
+    seen: float = 0.94
     """Share of it that a plan of the search may spend on the validation set: the user's own inputs may do worse."""
     plans: int = 3
     """Plans in reduced precision that take part in the paired benchmark, at most."""
-    leads_by: float = 1.3
+    leads_by: float = 1.15
     """An engine that is so many times as fast in less than fp32 ends the search for what is faster in fp32."""
     lead_error: float = 2.0
     """So many times the allowed error counts as right where only the speed of a smaller type is wanted."""
+    types_behind: float = 1.1
+    """A smaller type in which an engine takes so many times as long as in fp32 is not tried further."""
     engines_behind: float = 3.0
     """An engine so many times slower than the best in fp32 will not be the fastest in fewer bits."""
     slower: float = 1.25

@@ -19,7 +19,12 @@ def test_one_number_is_one_dimension(size: int) -> None:
     assert read_dims(f"{size}x") == (size,)
 
 
-@pytest.mark.parametrize("text", ["", "x", "x3", "1x-3", "1xx3", "N", "1.5", "1x3x224x224xx", " 8", "٣"])
+@pytest.mark.parametrize(("text", "dims"), [("Nx3", ("N", 3)), ("batch_1x3x4", ("batch_1", 3, 4)), ("Nx", ("N",))])
+def test_a_name_stands_for_the_first_dimension(text: str, dims: tuple[int | str, ...]) -> None:
+    assert read_dims(text) == dims
+
+
+@pytest.mark.parametrize("text", ["", "x", "x3", "3xN", "NxM", "1x-3", "1xx3", "N", "1.5", "1x3x224x224xx", " 8", "٣"])
 def test_other_texts_are_no_dims(text: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
         read_dims(text)
@@ -27,7 +32,12 @@ def test_other_texts_are_no_dims(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "pair"),
-    [("input=1x3x8x8", ("input", (1, 3, 8, 8))), ("N=8", ("N", 8)), ("x:0=4x", ("x:0", (4,)))],
+    [
+        ("input=1x3x8x8", ("input", (1, 3, 8, 8))),
+        ("N=8", ("N", 8)),
+        ("x:0=4x", ("x:0", (4,))),
+        ("a=Nx3x8", ("a", ("N", 3, 8))),
+    ],
 )
 def test_a_shape_names_what_it_binds(text: str, pair: tuple[str, object]) -> None:
     assert SHAPE.convert(text, None, None) == pair
@@ -35,7 +45,7 @@ def test_a_shape_names_what_it_binds(text: str, pair: tuple[str, object]) -> Non
 
 @pytest.mark.parametrize("text", ["input", "=1x3", "input=", "input=1xthree"])
 def test_a_wrong_shape_is_answered_by_an_example(text: str) -> None:
-    with pytest.raises(click.BadParameter, match=r"is not NAME=DIMS, as in input=1x3x224x224, N=8 or N=1\.\.512"):
+    with pytest.raises(click.BadParameter, match=r"is not NAME=DIMS, as in input=1x3x224x224, N=8, N=1\.\.512 or"):
         SHAPE.convert(text, None, None)
 
 

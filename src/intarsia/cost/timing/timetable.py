@@ -92,6 +92,10 @@ class Timetable:
     def _saving_s(self) -> float:
         return DURATIONS.slack * (DURATIONS.open_s + DURATIONS.save_s_per_gigabyte * self._gigabytes)
 
+    def writing_s(self, plans: int) -> float:
+        """Seconds that writing the artifacts of so many plans for a benchmark takes."""
+        return plans * (DURATIONS.write_s + DURATIONS.write_s_per_gigabyte * self._gigabytes)
+
     def set_s(self, engines: Sequence[Collection[str]], ms: Sequence[float], rounds_s: float = 0.0) -> float:
         """Seconds that a set of a paired benchmark takes: processes start together, open in turn, and run in rounds.
 
@@ -117,7 +121,7 @@ class Timetable:
 
     def may_benchmark(self, question: Mapping[str, Any], seconds: float) -> bool:
         """As `may`, for a benchmark."""
-        return self._granted(question, fits=self.is_endless or seconds <= self.left_to_benchmark)
+        return self.granted(question, fits=self.is_endless or seconds <= self.left_to_benchmark)
 
     def fits(self, seconds: float, until: float = 1.0) -> bool:
         """Whether something that takes so long may begin; nothing of its kind is begun behind the share ``until``."""
@@ -136,9 +140,10 @@ class Timetable:
 
     def may(self, question: Mapping[str, Any], seconds: float, until: float = 1.0) -> bool:
         """Whether there is time for something, as `fits`; a refusal is written down."""
-        return self._granted(question, fits=self.fits(seconds, until))
+        return self.granted(question, fits=self.fits(seconds, until))
 
-    def _granted(self, question: Mapping[str, Any], *, fits: bool) -> bool:
+    def granted(self, question: Mapping[str, Any], *, fits: bool) -> bool:
+        """Whether something may begin, as it fits the time: a refusal is written down, and holds the next time too."""
         if self.has_refused(question):
             return False
         if not fits:

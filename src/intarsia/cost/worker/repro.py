@@ -42,7 +42,7 @@ class Origin:
     """
 
     model: str | None
-    shapes: tuple[tuple[str, tuple[int, ...] | int | str], ...] = ()
+    shapes: tuple[tuple[str, tuple[int | str, ...] | int | str], ...] = ()
     config: str = ""
 
     @property
@@ -85,7 +85,7 @@ def _comment(text: str) -> str:
     return " ".join(text.encode("ascii", "backslashreplace").decode().replace("\0", "\\0").split())[:300]
 
 
-def reproduce(model: str, shapes: dict[str, tuple[int, ...] | int | str], workload: str) -> None:
+def reproduce(model: str, shapes: dict[str, tuple[int | str, ...] | int | str], workload: str) -> None:
     """Compile, load, check and time the workload in this very process, and print what comes of it."""
     from intarsia.cost.reference.reference_io import VALUES, record_values
     from intarsia.cost.worker.worker import Worker

@@ -13,7 +13,7 @@ from onnx_ir.passes.common import RemoveInitializersFromInputsPass
 
 from intarsia.errors import IntarsiaError, ModelError
 from intarsia.garbage import collected_later
-from intarsia.graph.bind import Shapes, bind_dimensions, ranges_of
+from intarsia.graph.bind import Shapes, bind_dimensions, ranges_of, stated_shapes
 from intarsia.graph.build import build
 from intarsia.graph.dtypes import STRING, dtype_name, elem_type_of, element_bytes, is_packed, numpy_dtype
 from intarsia.graph.graph import SIZES_KEY, Graph
@@ -22,6 +22,7 @@ from intarsia.graph.limits import LIMITS
 from intarsia.graph.normalisation.constants import content, lift_constants
 from intarsia.graph.normalisation.fold import fold_and_infer
 from intarsia.graph.normalisation.naming import inline_functions, own_outputs, state_names
+from intarsia.graph.normalisation.open_dimension import as_in_file, open_dimensions, opened
 from intarsia.graph.normalisation.opset_upgrade import raise_opset
 from intarsia.graph.normalisation.simplify import drop_dead, drop_idle, state_defaults
 from intarsia.graph.parts import ArrayTensor, MappedTensor, Tensor, Weight, map_file
@@ -40,22 +41,28 @@ def load_model(source: ModelSource, shapes: Shapes | None = None, types: Types |
     Args:
         source: A path, the bytes of a file, or a model in memory, which is left as it is.
         shapes: Sizes for inputs (``{"input": (1, 3, 224, 224)}``) or named dimensions (``{"N": 1}``). A dimension
-            with a range (``{"N": "1..8"}``) stays open, and the graph's ``sizes`` say the middle of the range.
+            with a range (``{"N": "1..8"}``) stays open, and the graph's ``sizes`` say the middle of the range. A shape
+            with a name, as ``("N", 3, 224, 224)``, opens a first dimension that the file fixes.
         types: Of values that shape inference cannot tell, as those behind operators that ONNX does not define.
 
     Raises:
         ModelError: It cannot be read, or an input's shape is not known in full.
         ConfigError: A text is no range.
     """
-    model = read_model(source)
+    model, stated = read_model(source), stated_shapes(shapes or {})
     with _as_model_errors():
         RemoveInitializersFromInputsPass()(model)
-        bind_dimensions(model, shapes or {})
+        several = opened(model, stated)
+        bind_dimensions(model, as_in_file(stated, several))
         _check_inputs(model)
         _state_types(model, types or {})
         known = {name: ir.Shape(dims) for name, (_, dims) in (types or {}).items() if dims is not None}
-        steps: _Steps = (*_BEFORE, partial(fold_and_infer, shapes=known), *_BEHIND)
-        for step in steps:
+        infer = partial(fold_and_infer, shapes=known)
+        if several:
+            typed: _Steps = (partial(open_dimensions, several=several, shapes=stated, infer=infer), _check_inputs)
+        else:
+            typed = (infer,)
+        for step in (*_BEFORE, *typed, *_BEHIND):
             step(model)
         graph = _frozen(model)
     sizes = {name: range_.middle for name, range_ in ranges_of(shapes or {}).items()}

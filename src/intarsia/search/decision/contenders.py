@@ -53,7 +53,7 @@ def side_by_side(
     allowed for, no engine ships while another one's is lower. Where the finalists failed or were too big, the next
     engines take part. Each benchmark has at least one engine more, so this ends.
     """
-    field = [*finalists(singles, mixes), *reduced]
+    field = _with_reduced(finalists(singles, mixes), reduced)
     verdict = compare(field)
     known: set[str] = set()
     while True:
@@ -76,6 +76,25 @@ def side_by_side(
             footprints={**before.footprints, **verdict.footprints},
             compile_s={**before.compile_s, **verdict.compile_s},
         )
+
+
+def _with_reduced(exact: Sequence[Candidate], reduced: Sequence[Candidate]) -> list[Candidate]:
+    """Those in fp32 and those in fewer bits, without whoever will not be the fastest.
+
+    The first one, which is to be beaten, stays. So does one in other precisions that is faster than it, as the fastest
+    may turn out to be too inexact. Under load, where each plan runs in its own way, all stay.
+    """
+    if not exact or not reduced or any(plan.between_ms for plan in (*exact, *reduced)):
+        return [*exact, *reduced]
+    best_ms = min(map(tuned_ms, reduced))
+    left = [plan for plan in exact[1:] if tuned_ms(plan) <= DECISION.engines_behind * best_ms]
+    near: list[Candidate] = []
+    for plan in sorted(reduced, key=tuned_ms):
+        is_other = plan.precisions not in {each.precisions for each in near}
+        is_faster = tuned_ms(plan) * DECISION.engines_behind <= tuned_ms(exact[0])
+        if tuned_ms(plan) <= DECISION.reduced_behind * best_ms or (is_other and is_faster):
+            near.append(plan)
+    return [*exact[:1], *left, *(plan for plan in reduced if plan in near)]
 
 
 def _slowdown(field: Sequence[Candidate], verdict: Verdict) -> float:

@@ -15,7 +15,7 @@ from intarsia.cost.measure import Measurer
 from intarsia.cost.records.outcomes import value_of
 from intarsia.cost.records.recall import Entry, computed, recalled
 from intarsia.cost.records.record import Failure, Key
-from intarsia.cost.thresholds import DURATIONS, PAIRED
+from intarsia.cost.thresholds import PAIRED
 from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, paired_benchmark
 from intarsia.cost.timing.verdict import FAR, Verdict
 from intarsia.cost.worker.deadline import Deadline
@@ -197,7 +197,7 @@ class FinalBenchmark:
         engines = [{registry.engine_of(part.target) for part in each.partitions} for each in several]
         calls_ms = [each.settings.instances * tuned_ms(each) for each in several]
         own = self.measurer.time.set_s(engines, calls_ms, self._effort(field).seconds)
-        return DURATIONS.write_s * len(field) + sets * own
+        return self.measurer.time.writing_s(len(field) + len(self.also_shown)) + sets * own
 
 
 def _has_far(field: Sequence[Candidate]) -> bool:

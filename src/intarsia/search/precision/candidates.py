@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 
+from intarsia.config import RunSettings
 from intarsia.cost.records.record import Failure
 from intarsia.graph import Graph
 from intarsia.partitioning import Partition, Partitioning
+from intarsia.planning.problem import Candidate
 from intarsia.runtime.artifact.machine import this_machine
 from intarsia.search.collage.cost_attribution import total_work
 from intarsia.search.thresholds import PRECISION
@@ -26,6 +28,14 @@ def in_reduced_types(partitions: Sequence[Partition]) -> Iterator[tuple[Partitio
             replace(partition, target=own[min(place, len(own) - 1)]) if own else partition
             for partition, own in zip(partitions, choices, strict=True)
         )
+
+
+def speed_settings(plan: Candidate, allowed: float) -> RunSettings:
+    """Those by which the speed of a smaller type is measured, with weights rounded to the nearest.
+
+    A larger error counts as right there, as that of the plan which comes of it is smaller.
+    """
+    return replace(plan.settings, embed=False, max_error=PRECISION.lead_error * allowed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from intarsia.cost.measure import Measurer
 from intarsia.planning.problem import Candidate, Problem
-from intarsia.search.precision.candidates import in_reduced_types
+from intarsia.search.precision.candidates import in_reduced_types, speed_settings
 from intarsia.search.precision.reduced_precision import starting_points
 from intarsia.search.thresholds import PRECISION
 
@@ -24,8 +23,7 @@ def leads_in_less(problem: Problem, measurer: Measurer, plans: Sequence[Candidat
         return False
     best_ms = min((plan.total_ms or math.inf for plan in plans), default=math.inf)
     for plan in starting_points(plans, []):
-        # Its weights are rounded to the nearest here, so its error is larger than that of the plan that comes of it.
-        settings = replace(plan.settings, embed=False, max_error=PRECISION.lead_error * allowed)
+        settings = speed_settings(plan, allowed)
         for partitions in in_reduced_types(plan.partitions):
             outcome = measurer.cost_of_plan(partitions, settings, PRECISION.effort)
             if outcome.cost_ms * PRECISION.leads_by < best_ms:

@@ -23,12 +23,12 @@ from intarsia.graph.quantise import quantised
 from intarsia.partitioning import Partition, Partitioning, with_precision
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.collage.cost_attribution import shared_out, total_work
-from intarsia.search.precision.candidates import Cut, in_reduced_types, most_that_fits
+from intarsia.search.precision.candidates import Cut, in_reduced_types, most_that_fits, speed_settings
 from intarsia.search.precision.choosers import OUT_OF_TIME, Choosers
 from intarsia.search.precision.families import PRODUCTS, WEIGHTS, Family
 from intarsia.search.precision.layer_choice import worst
 from intarsia.search.precision.validation_set import Samples
-from intarsia.search.thresholds import PRECISION, SHARES
+from intarsia.search.thresholds import DECISION, PRECISION, SHARES
 from intarsia.target import Target
 from intarsia.target.reduced_precision import rounded_type
 
@@ -118,9 +118,9 @@ class ReducedPrecisionSearch:
 
     def _searched(self, exact: Sequence[Candidate], choosers: Choosers) -> ReducedPrecisionPlans:
         tried = [plan for plan in exact if self._has_time(plan)]
-        # Whole plans first: what layers cost takes long to learn.
-        typed = [(plan, self._try_types(plan, choosers)) for plan in tried]
+        # Whole plans first: what layers cost takes long to learn. Weights in few bits need nothing to be learnt.
         packed = [(plan, self._try_weights(plan)) for plan in tried]
+        typed = [(plan, self._try_types(plan, choosers)) for plan in tried]
         # An engine that is fast in one type of less than fp32 mostly is in another.
         typed.sort(key=lambda pair: not pair[1])
         for plan, types in typed:
@@ -134,7 +134,10 @@ class ReducedPrecisionSearch:
                 self._try_fewer_bits(plan, whole, choosers)
         found = sorted(self._found, key=lambda reduced: reduced.candidate.total_ms or math.inf)
         faster = f"{PRECISION.plans} others were faster when they were tried"
-        dropped = (*self._dropped, *((reduced.candidate.label, faster) for reduced in found[PRECISION.plans :]))
+        before = sorted(
+            self._dropped, key=lambda pair: pair[0].endswith(_IN_WEIGHTS)
+        )  # what tells most of a model first
+        dropped = (*before, *((reduced.candidate.label, faster) for reduced in found[PRECISION.plans :]))
         reason = "" if found else f"no plan in reduced precision is benchmarked: {_first(dropped)}"
         return ReducedPrecisionPlans(found=tuple(found[: PRECISION.plans]), dropped=dropped, reason=reason)
 
@@ -148,7 +151,12 @@ class ReducedPrecisionSearch:
     def _try_types(self, plan: Candidate, choosers: Choosers) -> list[tuple[tuple[Partition, ...], float]]:
         """With its engines in reduced precision, or only one end of the model: what fits as a whole, with its error."""
         fitting = []
-        for partitions in map(partial(self._rounded, choosers), in_reduced_types(plan.partitions)):
+        for nearest in in_reduced_types(plan.partitions):
+            slow_ms = self._slow_ms(plan, nearest)
+            if slow_ms is not None:
+                self._kept(f"it takes {slow_ms:.3g} ms, and others less", plan, _IN_TYPES)
+                continue
+            partitions = self._rounded(choosers, nearest)
             error = self._error(partitions, self._settings(plan))
             if isinstance(error, Failure):
                 self._kept(f"failed at {error.stage}: {error.reason}", plan, _IN_TYPES)
@@ -159,6 +167,16 @@ class ReducedPrecisionSearch:
             elif self._kept(self._reduced(plan, partitions), plan, _IN_TYPES):
                 fitting.append((partitions, error))
         return fitting
+
+    def _slow_ms(self, plan: Candidate, partitions: tuple[Partition, ...]) -> float | None:
+        """What it takes with weights rounded to the nearest, where it is known that other plans take less."""
+        settings = speed_settings(plan, self._allowed)
+        if plan.total_ms is None or not self._measurer.knows(partitions, settings, "all"):
+            return None
+        best_ms = min((reduced.candidate.total_ms or math.inf for reduced in self._found), default=math.inf)
+        most_ms = min(PRECISION.types_behind * plan.total_ms, DECISION.reduced_behind * best_ms)
+        ms = self._measurer.cost_of_plan(partitions, settings, PRECISION.effort).cost_ms
+        return ms if most_ms < ms < math.inf else None
 
     def _rounded(self, choosers: Choosers, partitions: tuple[Partition, ...]) -> tuple[Partition, ...]:
         """With weights rounded by what they are multiplied with, where an engine rounds them as they are."""

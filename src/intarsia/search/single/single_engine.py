@@ -105,7 +105,7 @@ def _tune_further(problem: Problem, tunings: Sequence[_Tuning], tell: Callable[[
     Where an error is allowed, of the best one alone: what a smaller type gains is far more. An engine in reach of the
     best that has no others gets a second look.
     """
-    tunes_all = problem.settings.footprints or not problem.settings.prune
+    tunes_all = _tunes_all(problem)
     behind = SINGLE.settings_behind if problem.settings.max_error is None else 1.0
 
     def is_worth_it(tuning: _Tuning) -> bool:
@@ -125,6 +125,10 @@ def _tune_further(problem: Problem, tunings: Sequence[_Tuning], tell: Callable[[
         while is_worth_it(tuning):
             tell("settings", total - sum(len(each.left) for each in by_speed), total, str(tuning.target))
             tuning.measure(SINGLE.hopeless * _best_ms(tunings), SHARES.settings_end)
+
+
+def _tunes_all(problem: Problem) -> bool:
+    return problem.settings.footprints or not problem.settings.prune
 
 
 def _best_ms(tunings: Iterable[_Tuning]) -> float:
@@ -226,6 +230,17 @@ class _Tuning:
             predicted_ms=self._by_partition(outcome, partitions),
         )
         self._found.append((outcome, plan))
+        self._settle_spin(variant)
+
+    def _settle_spin(self, variant: Target) -> None:
+        """Once one variant ran with every spin policy, the others run with its best alone.
+
+        A comparison, which shows each engine at its best, tries them all.
+        """
+        spins = {plan.settings.spin: outcome.cost_ms for outcome, plan in self._found if _target_of(plan) == variant}
+        best = min(spins, key=spins.__getitem__)
+        if len(spins) > 1 and spins[best] < math.inf and not _tunes_all(self._problem):
+            self.left = [(target, run) for target, run in self.left if target == variant or run.spin is best]
 
     def look_again(self, until: float) -> None:
         """Measure once more with the only settings that were measured; the faster figure counts."""
@@ -256,6 +271,10 @@ class _Tuning:
         """All that was measured, the fastest first, and of these what works."""
         found = sorted(self._found, key=lambda pair: pair[0].cost_ms)
         return found, [pair for pair in found if not isinstance(pair[0], Failure)]
+
+
+def _target_of(plan: Candidate) -> Target:
+    return plan.partitions[0].target
 
 
 def _cost(measurer: Measurer, partitions: tuple[Partition, ...], settings: RunSettings, effort: Effort) -> Outcome:

@@ -12,6 +12,7 @@ import pytest
 
 from intarsia.backends.contract.failures import Cause
 from intarsia.config import RunSettings
+from intarsia.config.precision import Precision, Scheme
 from intarsia.cost.timing.footprint import Footprint
 from intarsia.cost.timing.memory import Memory
 from intarsia.cost.timing.paired_benchmark import Contender
@@ -200,6 +201,25 @@ def test_a_calm_machine_needs_one_race() -> None:
     track = Track({"a": 10.1, "b": 11.1, "collage": 9.0})
     side_by_side(singles, [MIX], track)
     assert track.fields == [["a", "b", "collage"]]
+
+
+def reduced(name: str, ms: float, *precisions: str) -> Candidate:
+    plan = candidate(name, ms)
+    (part,) = plan.partitions
+    schemes = {node: Scheme(scheme) for scheme in precisions for node in part.nodes}
+    part = replace(part, precision=Precision.of(schemes, {}, {}))
+    return replace(plan, partitions=(part,), settings=replace(plan.settings, max_error=0.1))
+
+
+def test_beside_a_plan_in_fewer_bits_none_races_that_will_not_be_the_fastest() -> None:
+    singles = [candidate("a", 10.0), candidate("b", 10.5)]
+    fast, slow = reduced("fast", 5.0, "int8-static"), reduced("slow", 6.5, "int8-static")
+    other, slower = reduced("other", 8.0, "weights-int8"), reduced("slower", 9.5, "weights-int4")
+    track = Track(dict.fromkeys(("a", "b", "fast", "slow", "other", "slower"), 10.0))
+    side_by_side(singles, [], track, [slow, fast, other, slower])
+    side_by_side(singles, [], track, [slower])
+    side_by_side(singles, [], track, [replace(slow, between_ms=6.5), fast])
+    assert track.fields == [["a", "fast", "other"], ["a", "b", "slower"], ["a", "b", "slow", "fast"]]
 
 
 def test_an_engine_with_many_settings_does_not_keep_others_out() -> None:

@@ -31,7 +31,7 @@ from intarsia.search.precision.reduced_precision import (
 from intarsia.search.precision.validation_set import Accuracy
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
-from tests.unit.search.fakes import chain_problem
+from tests.unit.search.fakes import chain_problem, measured
 
 
 def plan(label: str, ms: float, *, embed: bool = False, name: str = "") -> Candidate:
@@ -59,7 +59,8 @@ def test_a_whole_plan_is_tried_up_to_the_error_and_near_it_a_part_too(
 ) -> None:
     problem = chain_problem(2, [Target("openvino")])
     problem = replace(problem, settings=replace(problem.settings, max_error=0.01))
-    search = ReducedPrecisionSearch(problem, cast("Any", None), cast("Any", None), unwatched)
+    measurer = SimpleNamespace(knows=lambda *_: False)
+    search = ReducedPrecisionSearch(problem, cast("Any", measurer), cast("Any", None), unwatched)
     whole = ReducedPrecision(candidate=plan("whole", 5.0), error=error)
     part = ReducedPrecision(candidate=plan("part", 6.0), error=0.009)
     monkeypatch.setattr(reduced_module, "in_reduced_types", lambda partitions: [partitions])
@@ -68,6 +69,25 @@ def test_a_whole_plan_is_tried_up_to_the_error_and_near_it_a_part_too(
     monkeypatch.setattr(search, "_cut", lambda each, partitions, found, choosers: part)
     search._try_types(plan("openvino", 10.0), cast("Any", None))
     assert [each.candidate.label for each in search._found] == kept
+
+
+@pytest.mark.parametrize(("ms", "found_ms", "is_tried"), [(10.9, 0, True), (11.1, 0, False), (9.0, 7.1, False)])
+def test_a_type_that_is_known_to_be_slower_than_other_plans_is_not_tried(
+    monkeypatch: pytest.MonkeyPatch, ms: float, found_ms: float, *, is_tried: bool
+) -> None:
+    problem = chain_problem(2, [Target("openvino")])
+    problem = replace(problem, settings=replace(problem.settings, max_error=0.01))
+    measurer = SimpleNamespace(knows=lambda *_: True, cost_of_plan=lambda *_: measured(ms))
+    search = ReducedPrecisionSearch(problem, cast("Any", measurer), cast("Any", None), unwatched)
+    if found_ms:
+        search._found.append(ReducedPrecision(candidate=plan("found", found_ms), error=0.0))
+    whole = ReducedPrecision(candidate=plan("whole", 5.0), error=0.001)
+    monkeypatch.setattr(reduced_module, "in_reduced_types", lambda partitions: [partitions])
+    monkeypatch.setattr(search, "_error", lambda partitions, settings: 0.001)
+    monkeypatch.setattr(search, "_reduced", lambda each, partitions: whole)
+    search._try_types(plan("openvino", 10.0), cast("Any", None))
+    assert (whole in search._found) is is_tried
+    assert bool(search._dropped) is not is_tried
 
 
 def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: Candidate | None = None) -> Any:
@@ -107,8 +127,8 @@ def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: C
     ("errors", "ships"),
     [
         ({}, "faster"),
-        ({"faster": 0.0095}, "faster"),
-        ({"faster": 0.0097}, "fast"),
+        ({"faster": 0.0093}, "faster"),
+        ({"faster": 0.0095}, "fast"),
         ({"faster": 0.011}, "fast"),
         ({"faster": 0.011, "fast": 0.02}, "single"),
     ],

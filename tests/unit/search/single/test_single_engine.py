@@ -67,6 +67,14 @@ def test_an_engine_far_behind_keeps_its_first_settings_unless_engines_are_compar
         assert settings_tried(other, FakeMeasurer(costs)) == {"ncnn": 2, "onnxruntime": 2}
 
 
+def test_further_options_run_with_the_best_spin_policy_alone_unless_engines_are_compared() -> None:
+    problem = chain_problem(1, [Target("onnxruntime")])
+    costs = {Target(f"onnxruntime -optimization-level={level}"): (1.0,) for level in ("all", "extended")}
+    assert settings_tried(problem, FakeMeasurer(costs)) == {"onnxruntime": 3}
+    compared = replace(problem, settings=replace(problem.settings, footprints=True))
+    assert settings_tried(compared, FakeMeasurer(costs)) == {"onnxruntime": 4}
+
+
 def test_an_engine_in_reach_without_other_settings_is_looked_at_again() -> None:
     near, slow_once, far = NCNN, OPENVINO, Target("mnn -memory=high")
     looks: list[tuple[str, int]] = []
