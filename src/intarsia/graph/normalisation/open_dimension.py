@@ -151,8 +151,8 @@ def _follow(node: ir.Node) -> None:
 
 def _reshaped(node: ir.Node, source: Sequence[int], stated: list[int]) -> list[int]:
     """The first size is copied where it stays, else it is what is left; where something else is already, nothing is."""
-    allows_zero = node.attributes.get_int("allowzero", 0)
-    if source and stated[0] == source[0] and not allows_zero:
+    if source and stated[0] == source[0] and 0 not in stated:
+        node.attributes.pop("allowzero", None)  # by which a zero is a size, and not a copy
         return [0, *stated[1:]]
     return stated if -1 in stated else [-1, *stated[1:]]
 
