@@ -237,6 +237,8 @@ class PrecisionLimits:
     """An engine that is so many times as fast in less than fp32 ends the search for what is faster in fp32."""
     lead_error: float = 2.0
     """So many times the allowed error counts as right where only the speed of a smaller type is wanted."""
+    weights_error: float = 4.0
+    """So many times the allowed error counts as right where it is asked how fast all weights in few bits are."""
     types_behind: float = 1.1
     """A smaller type in which an engine takes so many times as long as in fp32 is not tried further."""
     engines_behind: float = 3.0

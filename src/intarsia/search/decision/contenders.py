@@ -91,8 +91,9 @@ def _with_reduced(exact: Sequence[Candidate], reduced: Sequence[Candidate]) -> l
     near: list[Candidate] = []
     for plan in sorted(reduced, key=tuned_ms):
         is_other = plan.precisions not in {each.precisions for each in near}
-        is_faster = tuned_ms(plan) * DECISION.engines_behind <= tuned_ms(exact[0])
-        if tuned_ms(plan) <= DECISION.reduced_behind * best_ms or (is_other and is_faster):
+        gain = tuned_ms(exact[0]) / tuned_ms(plan) if tuned_ms(plan) else math.inf
+        is_near = tuned_ms(plan) <= DECISION.reduced_behind * best_ms and gain > 1.0
+        if not near or is_near or (is_other and gain >= DECISION.engines_behind):
             near.append(plan)
     return [*exact[:1], *left, *(plan for plan in reduced if plan in near)]
 

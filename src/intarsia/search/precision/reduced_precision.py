@@ -119,7 +119,7 @@ class ReducedPrecisionSearch:
     def _searched(self, exact: Sequence[Candidate], choosers: Choosers) -> ReducedPrecisionPlans:
         tried = [plan for plan in exact if self._has_time(plan)]
         # Whole plans first: what layers cost takes long to learn. Weights in few bits need nothing to be learnt.
-        packed = [(plan, self._try_weights(plan)) for plan in tried]
+        packed = [(plan, whole) for plan in tried if (whole := self._try_weights(plan)) is not None]
         typed = [(plan, self._try_types(plan, choosers)) for plan in tried]
         # An engine that is fast in one type of less than fp32 mostly is in another.
         typed.sort(key=lambda pair: not pair[1])
@@ -130,8 +130,7 @@ class ReducedPrecisionSearch:
             for plan, _ in typed:
                 self._try_layers(plan, plan.partitions, choosers, is_dynamic=is_dynamic)
         for plan, whole in packed:
-            if whole is not None:
-                self._try_fewer_bits(plan, whole, choosers)
+            self._try_fewer_bits(plan, whole, choosers)
         found = sorted(self._found, key=lambda reduced: reduced.candidate.total_ms or math.inf)
         faster = f"{PRECISION.plans} others were faster when they were tried"
         before = sorted(
@@ -200,7 +199,8 @@ class ReducedPrecisionSearch:
         whole = with_precision(self._problem.graph, Partitioning(partitions=plan.partitions), every).partitions
         self._tried.add(whole)
         in_time = self._fits_time(self._plan_s(plan))
-        reduced = self._reduced(plan, whole, slower=1.0) if in_time else OUT_OF_TIME
+        # So much error tells how fast it is: some of the weights may fit.
+        reduced = self._reduced(plan, whole, slower=1.0, checked_by=PRECISION.weights_error) if in_time else OUT_OF_TIME
         if isinstance(reduced, str) or self._fits(reduced.error):
             self._kept(reduced, plan, _IN_WEIGHTS)
         return None if isinstance(reduced, str) else reduced
@@ -302,15 +302,25 @@ class ReducedPrecisionSearch:
         return self._errors[key]
 
     def _reduced(
-        self, plan: Candidate, partitions: tuple[Partition, ...], slower: float = PRECISION.slower
+        self,
+        plan: Candidate,
+        partitions: tuple[Partition, ...],
+        slower: float = PRECISION.slower,
+        checked_by: float = 1.0,
     ) -> ReducedPrecision | str:
-        """A plan in reduced precision with its error, or why it is none: one ``slower`` so many times is none."""
+        """A plan in reduced precision with its error, or why it is none.
+
+        Args:
+            slower: One that is slower so many times than in fp32 is none.
+            checked_by: So many times the allowed error, one is none that makes more.
+        """
         refusal = next(filter(None, (self._refusal(part) for part in partitions)), None)
         if refusal is not None:
             return refusal
         settings = self._settings(plan)
+        checked = replace(settings, max_error=checked_by * self._allowed)
         hopeless = min((2 * (reduced.candidate.total_ms or math.inf) for reduced in self._found), default=None)
-        outcome = self._measurer.cost_of_plan(partitions, settings, replace(PRECISION.effort, hopeless_ms=hopeless))
+        outcome = self._measurer.cost_of_plan(partitions, checked, replace(PRECISION.effort, hopeless_ms=hopeless))
         if isinstance(outcome, Failure):
             return f"failed at {outcome.stage}: {outcome.reason}"
         if outcome.cost_ms >= slower * (plan.total_ms or math.inf):

@@ -217,7 +217,7 @@ def test_beside_a_plan_in_fewer_bits_none_races_that_will_not_be_the_fastest() -
     other, slower = reduced("other", 8.0, "weights-int8"), reduced("slower", 9.5, "weights-int4")
     track = Track(dict.fromkeys(("a", "b", "fast", "slow", "other", "slower"), 10.0))
     side_by_side(singles, [], track, [slow, fast, other, slower])
-    side_by_side(singles, [], track, [slower])
+    side_by_side(singles, [], track, [slower, reduced("late", 10.1, "int8-static")])
     side_by_side(singles, [], track, [replace(slow, between_ms=6.5), fast])
     assert track.fields == [["a", "fast", "other"], ["a", "b", "slower"], ["a", "b", "slow", "fast"]]
 
