@@ -29,7 +29,7 @@ from tests.unit.graph.models import info, model
 PAGE = ROOT / "docs" / "serving.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 HTTP, GRPC = "127.0.0.1:8000", "127.0.0.1:8001"
-OF_COMPILING = {"--threads", "--max-latency", "--max-memory"}
+OF_COMPILING = {"--threads", "--max-latency", "--max-memory", "--shape"}
 """Options that the page names and `serve` does not have."""
 
 

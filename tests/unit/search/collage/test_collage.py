@@ -77,13 +77,13 @@ table = st.integers(2, 5).flatmap(
 
 @settings(deadline=None)
 @given(rows=table, transition=st.integers(0, 10).map(float))
-def test_the_best_mix_is_found_if_one_is_worth_building(rows: list[list[float]], transition: float) -> None:
+def test_of_so_few_nodes_the_best_mix_is_found_if_one_is_faster(rows: list[list[float]], transition: float) -> None:
     costs: dict[Target, Sequence[float]] = dict(zip((ORT, OPENVINO, MNN), rows, strict=False))
     fake = FakeMeasurer(costs, transition_ms=transition)
     best_single = min(map(sum, rows))
     best_mix = min(map(fake.plan_ms, every_mix(len(rows[0]), list(costs))))
     result = search(fake, costs)
-    if best_mix > COLLAGE.worth_building * best_single:
+    if best_mix >= best_single:
         assert result.mixes == ()
     else:
         assert math.isclose(result.mixes[0].measured_ms, best_mix)
