@@ -120,10 +120,8 @@ class Durations:
     """Opening an artifact, beyond what its engine was seen to take; also the least for writing one."""
     write_s: float = 0.3
     """Writing an artifact for a paired benchmark."""
-    write_s_per_gigabyte: float = 5.0
-    """The same, for each gigabyte of weights."""
     save_s_per_gigabyte: float = 5.0
-    """Writing the artifact that ships, and copying it to where it is wanted, for each gigabyte of weights."""
+    """Writing an artifact, and copying the one that ships to where it is wanted, for each gigabyte of weights."""
     slack: float = 1.15
     """Factor on the end of a compile, since nothing takes exactly as long as the last time."""
     announced_s: float = 1.0

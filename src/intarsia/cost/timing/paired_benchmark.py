@@ -107,7 +107,7 @@ def paired_benchmark(
         if number >= effort.processes + effort.repeats + len(warned):
             break
         verdict = _verdict(sets, running, failed, effort)
-        if not running or not (verdict.is_void or (verdict.is_in_doubt and not _differ_in_settings(running))):
+        if not running or not (verdict.is_void or _is_in_doubt(verdict, running)):
             break
         if number and deadline.left < set_s:
             # Sets enough for a claim are enough; with fewer the verdict stays void, as it did not come to its end.
@@ -191,6 +191,11 @@ def _sets_wanted(running: Mapping[str, Contender], effort: BenchmarkEffort, foun
 def _differ_in_settings(running: Mapping[str, Contender]) -> bool:
     """Whether settings and options are all that is left to decide, which nothing is claimed of."""
     return len({tuple(map(_without_options, each.plan.steps)) for each in running.values()}) == 1
+
+
+def _is_in_doubt(found: Verdict, running: Mapping[str, Contender]) -> bool:
+    """Whether more is to be timed to see who is faster."""
+    return found.is_in_doubt and not _differ_in_settings(running)
 
 
 def _without_options(step: Step) -> tuple[object, ...]:
@@ -352,7 +357,7 @@ def _tells_all(running: Mapping[str, Contender], rounds: Mapping[str, Sequence[f
         failed={},
         is_void=False,
     )
-    return found.control_holds and (not found.is_in_doubt or _differ_in_settings(running))
+    return found.control_holds and not _is_in_doubt(found, running)
 
 
 def _turn(

@@ -94,7 +94,7 @@ class Timetable:
 
     def writing_s(self, plans: int) -> float:
         """Seconds that writing the artifacts of so many plans for a benchmark takes."""
-        return plans * (DURATIONS.write_s + DURATIONS.write_s_per_gigabyte * self._gigabytes)
+        return plans * (DURATIONS.write_s + DURATIONS.save_s_per_gigabyte * self._gigabytes)
 
     def set_s(self, engines: Sequence[Collection[str]], ms: Sequence[float], rounds_s: float = 0.0) -> float:
         """Seconds that a set of a paired benchmark takes: processes start together, open in turn, and run in rounds.

@@ -82,9 +82,9 @@ def open_dimensions(model: ir.Model, several: Opened, shapes: Shapes, infer: Cal
     names = " and ".join(sorted({name for name, _ in several.values()}))
     following = _followed(model, several, names)
     for value in model.graph.inputs:
-        name, _ = several.get(value.name or "", (None, 0))
-        if name is not None and value.shape is not None:
-            value.shape = ir.Shape([ir.SymbolicDim(name), *value.shape[1:]])
+        found = several.get(value.name or "")
+        if found is not None and value.shape is not None:
+            value.shape = ir.Shape([ir.SymbolicDim(found[0]), *value.shape[1:]])
     for output in model.graph.outputs:
         if output in following:
             output.shape = None

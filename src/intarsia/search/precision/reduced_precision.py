@@ -133,9 +133,8 @@ class ReducedPrecisionSearch:
             self._try_fewer_bits(plan, whole, choosers)
         found = sorted(self._found, key=lambda reduced: reduced.candidate.total_ms or math.inf)
         faster = f"{PRECISION.plans} others were faster when they were tried"
-        before = sorted(
-            self._dropped, key=lambda pair: pair[0].endswith(_IN_WEIGHTS)
-        )  # what tells most of a model first
+        # What tells most of a model first.
+        before = sorted(self._dropped, key=lambda pair: pair[0].endswith(_IN_WEIGHTS))
         dropped = (*before, *((reduced.candidate.label, faster) for reduced in found[PRECISION.plans :]))
         reason = "" if found else f"no plan in reduced precision is benchmarked: {_first(dropped)}"
         return ReducedPrecisionPlans(found=tuple(found[: PRECISION.plans]), dropped=dropped, reason=reason)
@@ -167,13 +166,17 @@ class ReducedPrecisionSearch:
                 fitting.append((partitions, error))
         return fitting
 
+    @property
+    def _best_ms(self) -> float:
+        """What the fastest plan found so far takes; infinite if there is none."""
+        return min((reduced.candidate.total_ms or math.inf for reduced in self._found), default=math.inf)
+
     def _slow_ms(self, plan: Candidate, partitions: tuple[Partition, ...]) -> float | None:
         """What it takes with weights rounded to the nearest, where it is known that other plans take less."""
         settings = speed_settings(plan, self._allowed)
         if plan.total_ms is None or not self._measurer.knows(partitions, settings, "all"):
             return None
-        best_ms = min((reduced.candidate.total_ms or math.inf for reduced in self._found), default=math.inf)
-        most_ms = min(PRECISION.types_behind * plan.total_ms, DECISION.reduced_behind * best_ms)
+        most_ms = min(PRECISION.types_behind * plan.total_ms, DECISION.reduced_behind * self._best_ms)
         ms = self._measurer.cost_of_plan(partitions, settings, PRECISION.effort).cost_ms
         return ms if most_ms < ms < math.inf else None
 
@@ -319,7 +322,7 @@ class ReducedPrecisionSearch:
             return refusal
         settings = self._settings(plan)
         checked = replace(settings, max_error=checked_by * self._allowed)
-        hopeless = min((2 * (reduced.candidate.total_ms or math.inf) for reduced in self._found), default=None)
+        hopeless = 2 * self._best_ms if self._best_ms < math.inf else None
         outcome = self._measurer.cost_of_plan(partitions, checked, replace(PRECISION.effort, hopeless_ms=hopeless))
         if isinstance(outcome, Failure):
             return f"failed at {outcome.stage}: {outcome.reason}"

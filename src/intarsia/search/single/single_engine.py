@@ -47,7 +47,7 @@ class Single:
     @property
     def tuned(self) -> Target:
         """The target with the options it did best with."""
-        return self.candidates[0].partitions[0].target if self.candidates else self.target
+        return _target_of(self.candidates[0]) if self.candidates else self.target
 
 
 def tune_singles(

@@ -59,7 +59,7 @@ def test_what_took_long_is_expected_to_take_long() -> None:
     time.whole_took("openvino", 1.0)
     assert (time.whole_s(["mnn"]), time.whole_s(["openvino"]), time.whole_s(["mnn", "openvino"])) == (7.0, 1.0, 7.0)
     assert 1.0 <= time.whole_s(["ncnn"]) <= 7.0
-    assert Timetable(weight_bytes=10**9).writing_s(2) == 2 * (time.writing_s(1) + DURATIONS.write_s_per_gigabyte)
+    assert Timetable(weight_bytes=10**9).writing_s(2) == 2 * (time.writing_s(1) + DURATIONS.save_s_per_gigabyte)
     assert time.set_s([{"mnn"}, {"mnn"}], [5.0, 5.0]) > time.set_s([{"openvino"}, {"openvino"}], [5.0, 5.0])
 
 

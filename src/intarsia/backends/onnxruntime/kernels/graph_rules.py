@@ -96,7 +96,7 @@ def kernels(graph: Graph, block: int) -> Mapping[str, tuple[KernelChoice, ...]]:
             found[node.id] = (KernelChoice(name="", layout=_BLOCKS), KernelChoice(name=HOST, layout=_PLAIN))
         if is_cubic(node.op_type, node.attributes):
             found[node.id] = (KernelChoice(name="", layout=_PLAIN), KernelChoice(name=HOST, layout=_PLAIN))
-        kernel = taking(_facts(node, graph)) if node.op_type in _CONVOLUTIONS else None
+        kernel = taking(_facts(node, graph)) if _is_convolution(node) else None
         if kernel is not None:
             own = tuple(KernelChoice(name=way, layout=_BLOCKS) for way in ("", *kernel.ways))
             host = KernelChoice(name=HOST, layout=_PLAIN if kernel.packs else _BLOCKS)
