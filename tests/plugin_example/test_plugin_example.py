@@ -97,7 +97,7 @@ def test_what_is_on_file_is_drawn_and_keeps_to_the_rules() -> None:
 def test_it_takes_part_in_a_plan(ask: Ask, tmp_path: Path) -> None:
     model = _saved(tmp_path, node("MatMul", "x v", "a"), node("Erf", "a", "b"), node("MatMul", "b w", "y"))
     artifact = tmp_path / "model.intarsia"
-    machine = ("--target", "numpy, reference", "--store", tmp_path / "records.sqlite", "--budget", 5)
+    machine = ("--target", "numpy, reference", "--store", tmp_path / "records.sqlite", "--budget", 30)
     report = _json(ask("intarsia", "compile", model, *machine, "--partition", "greedy", "-o", artifact, "--json"))
     assert [part["target"] for part in report["partitions"]] == ["numpy", "reference", "numpy"]
     assert report["max_rel_error"] < 1e-5
@@ -107,7 +107,7 @@ def test_it_takes_part_in_a_plan(ask: Ask, tmp_path: Path) -> None:
 @pytest.mark.engine
 def test_each_of_its_variants_is_measured(ask: Ask, tmp_path: Path) -> None:
     model = _saved(tmp_path, node("MatMul", "x v", "a"), node("Relu", "a", "b"), node("MatMul", "b w", "y"))
-    machine = ("--target", "numpy", "--store", tmp_path / "records.sqlite", "--budget", 5)
+    machine = ("--target", "numpy", "--store", tmp_path / "records.sqlite", "--budget", 30)
     report = _json(ask("intarsia", "compile", model, *machine, "-o", tmp_path / "model.intarsia", "--json"))
     assert [single["target"] for single in report["singles"]] == ["numpy"]
     assert report["partitions"][0]["target"].startswith("numpy -convolution=")
