@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from intarsia.cost.records.database import Found, LostError, Row
-from intarsia.cost.records.store_file import connection, prepare, store_folder, unusable
+from intarsia.cost.records.store_file import connection, prepare, see_to_damage, store_folder, unusable
 
 
 class Sqlite:
@@ -81,5 +81,6 @@ class Sqlite:
                 yield db
         except (sqlite3.Error, OSError, OverflowError) as caught:
             error = caught
+            see_to_damage(self._path, error)
             told = "the record store cannot be used"
             raise LostError(str(error), lambda: unusable(self._path, told, error)) from error

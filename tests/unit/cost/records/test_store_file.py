@@ -87,6 +87,21 @@ def test_a_damaged_store_is_put_aside_and_begun_anew(path: Path, damage: str, ca
     assert path.with_name("r.damaged-2.sqlite").exists()
 
 
+def test_a_large_store_is_checked_once_reading_it_shows_damage(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(store_file, "CHECKED_BYTES", 4096)
+    sql(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    DAMAGES["pages of noise"](path)
+    store = Store(path)
+    assert not caplog.text
+    assert store.get(KEY, "nodes") is None
+    assert "r.damaged.sqlite" in caplog.text
+    assert "cannot be used any more" in caplog.text
+    Store(path).put("nodes", KEY, ROW, {})
+    assert Store(path).get(KEY, "nodes") == ROW
+
+
 def test_what_a_writer_left_beside_it_is_fixed_by_the_database(path: Path) -> None:
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).write_bytes(b"noise" * 999)
