@@ -8,6 +8,9 @@ from typing import Final
 GIL_S: Final = 0.0005
 """How long a thread of Python may keep others waiting: a tenth of the default, since a call that an engine has ended
 waits for whoever decodes the next request."""
+QUICK_S: Final = 0.002
+"""A request that takes up to this long is quick: what Python does around its call is a good part of it. Others may wait
+so long while the thread that reads answers one."""
 OTHER_CALLS: Final = 16
 """Threads for calls that are no inference."""
 KEEP_ALIVE_S: Final = 75

@@ -65,11 +65,11 @@ class Repository:
         """How many requests more may be at work than there are instances, since a call may answer several."""
         return sum(model.beside_in_batches for model in self._models.values())
 
-    def answers_in_turn(self, model: ServedModel, ticket: Ticket) -> bool:
+    def is_answered_where_read(self, model: ServedModel, ticket: Ticket) -> bool:
         """Whether the thread that reads had better answer this request itself than hand it to another thread.
 
         That holds if it will not take long, and nothing else could be done meanwhile: there is one core, or no other
-        request. One that has waited too long is a thread's to refuse.
+        request. One that has waited too long is another's to refuse.
         """
         if not model.is_quick(ticket) or time.monotonic() >= ticket.deadline:
             return False

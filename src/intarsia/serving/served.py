@@ -68,16 +68,12 @@ class ServedModel:
     def is_quick(self, ticket: Ticket) -> bool:
         """Whether this request will be answered within `QUICK_S`, once there is an instance for it, as others were."""
         version = ticket.version
-        return ticket.size <= version.quick_bytes and (version.batches is None or version.batches.come_alone)
+        return ticket.size <= version.quick_bytes and version.batches.come_alone
 
     def reserve(self, ticket: Ticket) -> bool:
-        """Whether there was an instance that nobody uses: it is then this request's, which waits for nothing more."""
-        ticket.instance = ticket.version.take_idle()
+        """Whether there was an instance that nobody uses: it is then this request's, for `answer`."""
+        ticket.instance = ticket.version.batches.lend()
         return ticket.instance is not None
-
-    def count_waiting(self, ticket: Ticket, more: int) -> None:
-        """Count so many requests more as waiting, which ask for an instance by `reserve`."""
-        ticket.version.instances.count_waiting(more)
 
     def check_version(self, version: str) -> ModelMetadata:
         """What is told of this version, or of the one that answers if none is named.
@@ -118,15 +114,11 @@ class ServedModel:
             self._admitted += 1
         return Ticket(current, self._limits.timeout_s)
 
-    def is_batched(self, ticket: Ticket) -> bool:
-        """Whether this request is answered with those that wait beside it."""
-        return ticket.version.batches is not None
-
     def release(self, ticket: Ticket) -> None:
         """Take back the ticket of a request that ends."""
         version = ticket.version
         if ticket.instance is not None:
-            version.give_back(ticket.instance)
+            version.batches.give_back(ticket.instance)
         self._count_ended(version, 1)
 
     def _count_ended(self, version: Version, requests: int) -> None:
@@ -137,7 +129,7 @@ class ServedModel:
                 self._changed.notify_all()
 
     def answer(self, ticket: Ticket, decode: Decode[Request], encode: Encode[Request, Answer]) -> Answer:
-        """What a request gets: it is decoded, computed when an instance is free, encoded. The ticket is given back.
+        """What a request gets, made on this thread by the instance that is reserved for it; its ticket is given back.
 
         Raises:
             RequestError: It is not well formed, waited too long, or the engine failed.
@@ -159,32 +151,28 @@ class ServedModel:
         self._figures.requests[status.name].inc()
 
     def _answer(self, ticket: Ticket, decode: Decode[Request], encode: Encode[Request, Answer]) -> Answer:
-        version = ticket.version
+        version, instance = ticket.version, ticket.instance
+        assert instance is not None, "one is reserved"
         metadata = version.loaded.metadata
         started = time.monotonic()
         feeds, request = decode(metadata)
         decoded = time.monotonic()
-        if decoded < ticket.deadline and ticket.instance is None:
-            ticket.instance = version.instances.take(ticket.deadline)
-        instance = ticket.instance
-        if decoded >= ticket.deadline or instance is None:
+        if decoded >= ticket.deadline:
             raise self.too_late(ticket)
-        taken = time.monotonic()
         try:
             results = instance(feeds)
         finally:
-            version.give_back(instance)
+            version.batches.give_back(instance)
             ticket.instance = None
         computed = time.monotonic()
         answer = encode(metadata, request, results)
         encoded = time.monotonic()
-        version.learn(ticket.size, encoded - started - (taken - decoded))
-        stages = (started - ticket.began + taken - decoded, decoded - started, computed - taken, encoded - computed)
-        if version.batches is None:
-            self._compute_s = stages[2]
+        version.learn(ticket.size, encoded - started)
+        if version.loaded.batch > 1:
+            self.called(1, computed - decoded)
         else:
-            self.called(1, stages[2])
-        self._count_answered(stages)
+            self.took(computed - decoded)
+        self._count_answered((started - ticket.began, decoded - started, computed - decoded, encoded - computed))
         return answer
 
     def _count_answered(self, stages: tuple[float, float, float, float]) -> None:
@@ -217,6 +205,10 @@ class ServedModel:
         self._compute_s = seconds / requests
         self._figures.called(requests)
 
+    def took(self, seconds: float) -> None:
+        """Take note of how long a call of one request took."""
+        self._compute_s = seconds
+
     def settle(self, asked: Sequence[Asked]) -> None:
         """Count these of one version, which are answered or refused, give their tickets back, and send that."""
         by_protocol: dict[Send, list[Asked]] = {}
@@ -238,7 +230,7 @@ class ServedModel:
 
     def _waiting(self) -> int:
         current = self._current
-        return 0 if current is None else current.waiting
+        return 0 if current is None else current.batches.waiting
 
     def _retry_s(self, version: Version) -> int:
         """Seconds until what is pending now should be done, at the speed of the last request."""

@@ -9,7 +9,6 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,8 +81,8 @@ class Server:
 
     async def _run(self, on_listening: Callable[[Endpoints], object], on_ready: Callable[[], object]) -> None:
         ending = self._watch_signals()
-        with ThreadPoolExecutor(self._calls, "intarsia-http") as threads, _stopped() as stop:
-            http = HttpEndpoint(self._repository, self._figures, self._limits, self._access, threads)
+        with _stopped() as stop:
+            http = HttpEndpoint(self._repository, self._figures, self._limits, self._access)
             web = None if self._endpoints.http is None else _Web(http, self._access)
             grpc = (
                 None

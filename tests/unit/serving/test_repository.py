@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,10 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def repository(shelf: Shelf, file: Path) -> Repository:
-    return Repository({"m": file}, shelf, Limits(), Figures())
+def repository(shelf: Shelf, file: Path) -> Iterator[Repository]:
+    made = Repository({"m": file}, shelf, Limits(), Figures())
+    yield made
+    made.close()
 
 
 def version(repository: Repository) -> str:

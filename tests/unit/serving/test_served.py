@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -9,29 +9,42 @@ import numpy as np
 import pytest
 
 from intarsia.errors import ExecutionError, FeedError
+from intarsia.serving.batching.batches import Batches
 from intarsia.serving.figures import Figures
 from intarsia.serving.limits import Limits
 from intarsia.serving.metadata import ModelMetadata
 from intarsia.serving.served import ServedModel
 from intarsia.serving.statuses import RequestError, Status, bad
+from intarsia.serving.versions import put
+from tests.unit.serving.batching.questions import Question
 from tests.unit.serving.fakes import Gated, loaded
 
 LONG_S = 120.0
 FEEDS = {"x": np.zeros(2, np.float32)}
 
 
+_MADE: list[ServedModel] = []
+
+
+@pytest.fixture(autouse=True)
+def ended() -> Iterator[None]:
+    """Every model that a test made is closed, so that its threads end."""
+    yield
+    while _MADE:
+        _MADE.pop().close()
+
+
 def served(limits: Limits | None = None) -> tuple[ServedModel, Figures]:
     figures = Figures()
-    return ServedModel("m", limits or Limits(), figures.of("m")), figures
+    _MADE.append(ServedModel("m", limits or Limits(), figures.of("m")))
+    return _MADE[-1], figures
 
 
 def ask(model: ServedModel) -> tuple[str, list[float]]:
     """The version that answered, and what."""
-
-    def encode(metadata: ModelMetadata, _: None, results: Mapping[str, np.ndarray]) -> tuple[str, list[float]]:
-        return metadata.version, results["y"].tolist()
-
-    return model.answer(model.admit(), lambda _: (FEEDS, None), encode)
+    question = Question(model, FEEDS["x"])
+    put([question])
+    return question.answer()
 
 
 def count(figures: Figures, name: str, **labels: str) -> float:
@@ -81,13 +94,14 @@ def test_who_waits_too_long_is_refused() -> None:
     model, figures = served(Limits(timeout_s=0.01))
     gated = Gated(is_open=False)
     model.swap(loaded(gated))
-    with ThreadPoolExecutor() as threads:
-        first = threads.submit(ask, model)
-        assert gated.entered.acquire(timeout=LONG_S)
-        with pytest.raises(RequestError, match=r"no instance of model m was free within 0\.01 s") as caught:
-            ask(model)
-        gated.gate.set()
-        first.result(LONG_S)
+    first = Question(model, FEEDS["x"])
+    first.ticket.deadline += LONG_S
+    put([first])
+    assert gated.entered.acquire(timeout=LONG_S)
+    with pytest.raises(RequestError, match=r"no instance of model m was free within 0\.01 s") as caught:
+        ask(model)
+    gated.gate.set()
+    first.answer()
     assert caught.value.status is Status.OVERLOADED
     assert count(figures, "intarsia_refusals_total", why="timeout") == 1
 
@@ -116,14 +130,12 @@ def test_what_a_model_raises_is_told_and_the_instance_goes_on(raised: Exception,
 
 
 def test_a_request_that_is_refused_while_it_is_decoded_takes_no_instance() -> None:
-    def refuse(_: ModelMetadata) -> Any:
-        raise bad("no")
-
     gated = Gated()
     model, _ = served()
     model.swap(loaded(gated))
-    with pytest.raises(RequestError, match="no"):
-        model.answer(model.admit(), refuse, lambda *_: None)
+    refused = Question(model, refusal=bad("no"))
+    put([refused])
+    assert str(refused.refused()) == "no"
     assert gated.calls == 0
     assert ask(model) == ("1", [1.0, 1.0])
 
@@ -210,6 +222,7 @@ def timed(model: ServedModel, clock: Clock, size: int, seconds: float) -> None:
     ticket = model.admit()
     ticket.size = size
     clock.step_s = seconds
+    assert model.reserve(ticket)
     model.answer(ticket, lambda _: (FEEDS, None), lambda *_: None)
 
 
@@ -240,9 +253,11 @@ def test_what_is_quick_is_learnt_by_size_and_forgotten_once_it_is_slow_again_and
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = Clock()
+    monkeypatch.setattr(Batches, "come_alone", True)
     monkeypatch.setattr("intarsia.serving.served.time", clock)
     model, _ = served()
     model.swap(loaded(clock))
+    await_idle(model)
     assert not is_quick(model, 0)
     timed(model, clock, 100, 0.001)
     assert is_quick(model, 100)
@@ -259,12 +274,21 @@ def test_what_is_quick_is_learnt_by_size_and_forgotten_once_it_is_slow_again_and
     assert not is_quick(model, 0)
 
 
+def await_idle(model: ServedModel) -> None:
+    """The thread of an instance lends it once it has begun."""
+    ticket = model.admit()
+    while not model.reserve(ticket):
+        threading.Event().wait(0.001)
+    model.release(ticket)
+
+
 def test_an_instance_that_is_reserved_is_given_back_however_the_request_ends() -> None:
     def refuse(_: ModelMetadata) -> Any:
         raise bad("no")
 
     model, _ = served()
     model.swap(loaded(Gated()))
+    await_idle(model)
     released = model.admit()
     assert model.reserve(released)
     other = model.admit()

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -43,7 +42,6 @@ def test_grpc_says_where_it_cannot_listen(taken: Address, is_taken: bool) -> Non
 @pytest.mark.parametrize("is_taken", [True, False])
 def test_http_says_where_it_cannot_listen(taken: Address, is_taken: bool) -> None:
     address = taken if is_taken else UNHAD
-    with ThreadPoolExecutor() as threads:
-        web = _Web(HttpEndpoint(REPOSITORY, FIGURES, Limits(), Access(), threads), Access())
-        with pytest.raises(ConfigError, match=f"nothing can listen on {address}"):
-            asyncio.run(web.listen(address))
+    web = _Web(HttpEndpoint(REPOSITORY, FIGURES, Limits(), Access()), Access())
+    with pytest.raises(ConfigError, match=f"nothing can listen on {address}"):
+        asyncio.run(web.listen(address))

@@ -1,20 +1,28 @@
-"""Dynamic batches: the requests that wait when an instance is free are answered by one call of the model."""
+"""Dynamic batches: the requests that wait when an instance is free are answered together.
+
+One call answers them where the model was shown to take several requests at once. Elsewhere each has a call of its own,
+and only Python's work around the calls is done for all of them together: right behind an engine's work Python's code is
+out of the caches, so that it takes a third less of the time for sixteen requests at once than for one after the other.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from intarsia.errors import FeedError
 from intarsia.serving.batching.asked import Asked
 from intarsia.serving.batching.joined import divided, form_of, grouped, joined
 from intarsia.serving.batching.line import Line
+from intarsia.serving.limits import QUICK_S
 from intarsia.serving.loaded import Loaded
 from intarsia.serving.logs import tell_error
 from intarsia.serving.statuses import RequestError
 from intarsia.serving.steady import Model
 from intarsia.serving.tickets import TicketOf
+from intarsia.target.cores import thread_budget
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +31,13 @@ if TYPE_CHECKING:
 _CALM: Final = 16
 """Requests in a row that came alone, after which another one may. Behind many that were answered together the first of
 them comes alone too, and to answer that one at once would keep the others waiting."""
+
+
+_ROUND_S: Final = 0.016
+"""How long the answer of a quick call may wait for those that are sent together with it."""
+_MOST_CALLS: Final = 64
+_LARGE_BYTES: Final = 2**18
+"""Of the outputs of a request that another thread encodes, so that the instance goes on."""
 
 
 class Books(Protocol):
@@ -37,18 +52,23 @@ class Books(Protocol):
     def called(self, requests: int, seconds: float) -> None:
         """Count a call that answered so many, and how long it took."""
 
+    def took(self, seconds: float) -> None:
+        """Take note of how long a call of one request took."""
+
     def settle(self, asked: Sequence[Asked]) -> None:
         """Count these, which are answered or refused, and send that."""
 
 
 class Batches:
-    """Has the requests of one loaded version answered in batches. It has a thread for each instance."""
+    """Has the requests of one loaded version answered. It has a thread for each instance."""
 
     def __init__(self, loaded: Loaded, books: Books) -> None:
         """Begin; `close` ends it."""
         self._metadata = loaded.metadata
+        self._joins = loaded.batch > 1
         self._most_rows = loaded.batch
         self._books = books
+        self._spare = ThreadPoolExecutor(thread_budget(), f"intarsia-large-{loaded.metadata.name}")
         self._alone = 0
         """Calls in a row that answered one request."""
         self._line: Line[Model, Asked] = Line(
@@ -69,6 +89,16 @@ class Batches:
         """Have these answered, each of which is sent what becomes of it."""
         self._line.put(asked)
 
+    def put_large(self, asked: Asked) -> None:
+        """As `put`, for one that takes long to decode: another thread does that before it takes its place."""
+        self._spare.submit(self._put_decoded, asked)
+
+    def _put_decoded(self, asked: Asked) -> None:
+        if self._decode(asked):
+            self._line.put((asked,))
+        else:
+            self._books.settle((asked,))
+
     def lend(self) -> Model | None:
         """An instance for a request that comes alone, to be given back; ``None`` if there is none, or others wait."""
         return self._line.lend()
@@ -78,17 +108,24 @@ class Batches:
         self._line.give_back(instance)
 
     def close(self) -> None:
-        """Answer what still waits, and end. Nothing may be put any more."""
+        """End. Every request was answered, and nothing may be put any more."""
         self._line.close()
+        self._spare.shutdown()
 
     def _answer(self, instance: Model) -> None:
         taken = self._taken()
         self._line.wake_next()
+        if not self._joins:
+            self._call_each(instance, taken)
+            return
         for group in grouped(taken):
             self._call(instance, group)
 
     def _taken(self) -> list[Asked]:
-        """What waits, decoded, up to the rows of a batch; more only if the first request has more."""
+        """What waits, decoded, up to the rows of a batch; more only if the first request has more.
+
+        Where each has a call of its own, as many as should be answered in one round.
+        """
         taken: list[Asked] = []
         rows = 0
         while rows < self._most_rows and (asked := self._line.take(len(taken))) is not None:
@@ -107,12 +144,71 @@ class Batches:
         began = time.monotonic()
         try:
             asked.feeds, asked.wanted = asked.decode(self._metadata)
-            asked.form, asked.rows = form_of(asked.feeds)
+            if self._joins:
+                asked.form, asked.rows = form_of(asked.feeds)
         except Exception as error:
             asked.error = self._books.error_of(error)
             return False
         asked.decode_s = time.monotonic() - began
         return True
+
+    def _call_each(self, instance: Model, round_: list[Asked]) -> None:
+        """Answer each by a call of its own, and send what is answered together; it may wait for so long."""
+        self._alone = self._alone + 1 if len(round_) == 1 else 0
+        ended: list[tuple[Asked, Mapping[str, np.ndarray]]] = []
+        refused: list[Asked] = []
+        began = called = time.monotonic()
+        for place, each in enumerate(round_):
+            if called - began > _ROUND_S:
+                for later in reversed(round_[place:]):
+                    self._line.put_back(later)
+                break
+            if each.ticket.deadline <= called:
+                each.error = self._books.too_late(each.ticket)
+                refused.append(each)
+                continue
+            try:
+                ended.append((each, instance(_feeds(each))))
+            except Exception as error:
+                each.error = self._books.error_of(error)
+                refused.append(each)
+            now = time.monotonic()
+            each.stages = (called - each.ticket.began - each.decode_s, each.decode_s, now - called, 0.0)
+            called = now
+        if ended:
+            self._set_pace((called - began) / len(ended))
+        self._end_each(ended, refused)
+
+    def _end_each(self, ended: list[tuple[Asked, Mapping[str, np.ndarray]]], refused: list[Asked]) -> None:
+        """Encode these and settle all; those with large outputs are another thread's."""
+        settled = refused
+        for each, results in ended:
+            each.feeds = None
+            if sum(array.nbytes for array in results.values()) > _LARGE_BYTES:
+                self._spare.submit(self._end_large, each, results)
+            else:
+                self._encode(each, results)
+                settled.append(each)
+        if settled:
+            self._books.settle(settled)
+
+    def _end_large(self, asked: Asked, results: Mapping[str, np.ndarray]) -> None:
+        self._encode(asked, results)
+        self._books.settle((asked,))
+
+    def _encode(self, asked: Asked, results: Mapping[str, np.ndarray]) -> None:
+        before = time.monotonic()
+        try:
+            asked.found = asked.encode(self._metadata, results)
+        except Exception as error:
+            asked.error = self._books.error_of(error)
+        asked.stages = (*asked.stages[:3], time.monotonic() - before)
+
+    def _set_pace(self, call_s: float) -> None:
+        """Take as many at one time as calls of so many seconds fit in a round; one if they are not quick."""
+        fits = int(_ROUND_S / max(call_s, _ROUND_S / _MOST_CALLS))
+        self._most_rows = fits if call_s <= QUICK_S else 1
+        self._books.took(call_s)
 
     def _call(self, instance: Model, group: list[Asked]) -> None:
         """Answer what can be joined, by one call; each by its own if that fails, so that one fails nobody else."""
@@ -125,18 +221,13 @@ class Batches:
         except Exception as error:
             self._answer_alone(instance, group, error)
             return
-        compute_s = (before := time.monotonic()) - called
+        compute_s = time.monotonic() - called
         self._alone = self._alone + 1 if len(group) == 1 else 0
         self._books.called(len(group), compute_s)
         for each, result in zip(group, results, strict=True):
             each.feeds = None
-            try:
-                each.found = each.encode(self._metadata, result)
-            except Exception as error:
-                each.error = self._books.error_of(error)
-            after = time.monotonic()
-            each.stages = (called - each.ticket.began - each.decode_s, each.decode_s, compute_s, after - before)
-            before = after
+            each.stages = (called - each.ticket.began - each.decode_s, each.decode_s, compute_s, 0.0)
+            self._encode(each, result)
         self._books.settle(group)
 
     def _answer_alone(self, instance: Model, group: list[Asked], error: Exception) -> None:

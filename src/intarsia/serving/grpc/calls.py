@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -28,8 +27,6 @@ import grpc
 from grpc._cython import cygrpc
 
 _NO_FLAGS: Final = 0
-_AGAIN_S: Final = 0.001
-"""How soon to try again what could not be done in its turn."""
 _AT_ONCE: Final = 0.0
 """A time that is past: gRPC rounds one that is now up to the next millisecond, and waits for that."""
 _POLLS: Final = 3
@@ -117,7 +114,7 @@ class CallServer:
             False,
         )
         self._server.register_completion_queue(self._queue)
-        self._turns: deque[Callable[[], bool]] = deque()
+        self._once_read: deque[Callable[[], object]] = deque()
         self._ends: deque[Callable[[], None]] = deque()
         self._lock = threading.Lock()
         self._is_ending = False
@@ -154,16 +151,9 @@ class CallServer:
         self._thread.start()
         return Address(address.host, port)
 
-    def in_turn(self, act: Callable[[], bool]) -> None:
-        """Have the thread that reads do this once it has read all that came, and again until it says that it is done.
-
-        Only what that thread calls may call this.
-        """
-        self._turns.append(act)
-
-    def once_read(self, act: Callable[[], bool]) -> None:
-        """As `in_turn`, before all that wait for their turn."""
-        self._turns.appendleft(act)
+    def once_read(self, act: Callable[[], object]) -> None:
+        """Have the thread that reads do this once it has read all that came; to be called on that thread."""
+        self._once_read.append(act)
 
     def end_together(self, ends: Sequence[Callable[[], None]]) -> None:
         """Have these end a call each: the first on this thread, the others on the one that reads, which that wakes.
@@ -193,18 +183,13 @@ class CallServer:
                 self._server.request_call(self._queue, self._queue, _CALL)
 
     def _serve(self) -> None:
-        is_shut, next_turn, polls = False, _AT_ONCE, 0
+        is_shut, polls = False, 0
         while not is_shut or self._open:
-            event = self._queue.poll(next_turn if self._turns else None)
+            event = self._queue.poll(_AT_ONCE if self._once_read else None)
             polls = polls + 1 if event.tag is None else 0
             if event.tag is None:
-                if polls < _POLLS:
-                    continue
-                if self._turns[0]():
-                    self._turns.popleft()
-                    next_turn = _AT_ONCE
-                else:
-                    next_turn = time.time() + _AGAIN_S
+                if polls >= _POLLS:
+                    self._once_read.popleft()()
             elif event.tag is _CALL:
                 if event.success:
                     self._open += 1

@@ -1,6 +1,6 @@
 """The protocol over gRPC: what each call is answered, and on which thread.
 
-The thread that reads answers what is quick. The rest is answered by others, each of which sends its answer itself.
+The thread that reads answers what is quick and comes alone. The rest is answered by the threads of the instances.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from intarsia.serving.repository import Repository
 from intarsia.serving.served import ServedModel
 from intarsia.serving.server_facts import server_metadata
 from intarsia.serving.statuses import RequestError, Status
-from intarsia.serving.versions import Ticket, put
+from intarsia.serving.versions import Ticket, put, put_large
+from intarsia.target.cores import thread_budget
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,13 +39,13 @@ class GrpcEndpoint:
     """Answers calls over gRPC."""
 
     def __init__(self, repository: Repository, limits: Limits, access: Access, calls: int) -> None:
-        """Serve these models; so many calls may be there at one time, and those that are answered in batches."""
+        """Serve these models; so many calls may be there at one time, and those that one call of a model joins."""
         self._repository = repository
         self._access = access
         self._most_calls = calls
         self._came: list[_Inference] = []
-        """Requests for batches that are not handed over yet."""
-        self._threads = ThreadPoolExecutor(calls, "intarsia-grpc")
+        """Requests that are not handed over yet."""
+        self._threads = ThreadPoolExecutor(thread_budget(), "intarsia-grpc")
         self._server = CallServer(self._begin, limits.body_bytes + _ENVELOPE_BYTES)
         answers = {
             "ServerLive": self._server_live,
@@ -86,51 +87,28 @@ class GrpcEndpoint:
 
     def _take_inference(self, call: Call, content: bytes) -> None:
         if len(content) > _LARGE_BYTES:
-            self._threads.submit(call.guard, self._infer, content)
+            self._threads.submit(call.guard, self._infer_large, content)
             return
         inference = self._admitted(call, content)
-        if inference.model.is_batched(inference.ticket):
-            if not self._came:
-                self._server.once_read(self._put_came)
-            self._came.append(inference)
-        elif self._repository.answers_in_turn(inference.model, inference.ticket):
-            inference.count_waiting(1)
-            self._server.in_turn(partial(self._answered, inference))
-        else:
-            self._threads.submit(call.guard, inference.answer)
+        if not self._came:
+            self._server.once_read(self._put_came)
+        self._came.append(inference)
 
-    def _put_came(self) -> bool:
+    def _put_came(self) -> None:
         """Hand over what came together, all at once; what came alone may be answered on this thread."""
         came, self._came = self._came, []
         first = came[0]
         if (
             len(came) == 1
-            and self._repository.answers_in_turn(first.model, first.ticket)
+            and self._repository.is_answered_where_read(first.model, first.ticket)
             and first.model.reserve(first.ticket)
         ):
             first.call.guard(first.answer)
         else:
             put(came)
-        return True
 
-    def _answered(self, inference: _Inference) -> bool:
-        """Answer it on this thread if there is an instance, and on another one if others came meanwhile."""
-        is_quick = self._repository.answers_in_turn(inference.model, inference.ticket)
-        if is_quick and not inference.model.reserve(inference.ticket):
-            return False
-        inference.count_waiting(-1)
-        if is_quick:
-            inference.call.guard(inference.answer)
-        else:
-            self._threads.submit(inference.call.guard, inference.answer)
-        return True
-
-    def _infer(self, call: Call, content: bytes) -> None:
-        inference = self._admitted(call, content)
-        if inference.model.is_batched(inference.ticket):
-            put([inference])
-        else:
-            inference.answer(call)
+    def _infer_large(self, call: Call, content: bytes) -> None:
+        put_large(self._admitted(call, content))
 
     def _admitted(self, call: Call, content: bytes) -> _Inference:
         request = _read(messages().ModelInferRequest, content)
@@ -183,10 +161,6 @@ class _Inference(Asked):
         self.call = call
         self.model = model
         self._request = request
-
-    def count_waiting(self, more: int) -> None:
-        """Count so many more as waiting for their turn."""
-        self.model.count_waiting(self.ticket, more)
 
     def decode(self, metadata: ModelMetadata) -> tuple[dict[str, np.ndarray], Wanted]:
         """As `intarsia.serving.grpc.contents.decode`."""

@@ -9,7 +9,6 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor
 from typing import NamedTuple
 
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -19,16 +18,18 @@ from intarsia.serving.figures import Figures
 from intarsia.serving.http.bodies import HEADER_LENGTH, Decoder
 from intarsia.serving.http.inference import Content, Inference
 from intarsia.serving.http.messages import Answer, Receive, Request, Scope, Send, json_answer, readiness, refusal
-from intarsia.serving.http.turns import Turns
 from intarsia.serving.limits import Limits
 from intarsia.serving.logs import tell_error
 from intarsia.serving.repository import Repository
+from intarsia.serving.served import ServedModel
 from intarsia.serving.server_facts import server_metadata
 from intarsia.serving.statuses import RequestError, Status
-from intarsia.serving.versions import put
+from intarsia.serving.versions import Ticket, put, put_large
 
 _READ = ("GET", "HEAD")
 _HEADER_LENGTH = HEADER_LENGTH.encode()
+_LARGE_BYTES = 2**18
+"""Of a body that takes too long to decode for the thread of an instance."""
 _BYTES = (b"content-type", b"application/octet-stream")
 _OF_MODEL = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?(?:/(infer|ready))?")
 _Act = Callable[[Request], Awaitable[Answer]]
@@ -45,16 +46,14 @@ class _Path(NamedTuple):
 class HttpEndpoint:
     """Answers requests over HTTP. `app` is what a web server calls."""
 
-    def __init__(
-        self, repository: Repository, figures: Figures, limits: Limits, access: Access, threads: Executor
-    ) -> None:
+    def __init__(self, repository: Repository, figures: Figures, limits: Limits, access: Access) -> None:
         self._repository = repository
         self._figures = figures
         self._limits = limits
         self._access = access
-        self._threads = threads
         self._decode = Decoder()
-        self._turns = Turns(repository)
+        self._has_answered = False
+        """Whether the loop has answered a request itself in this round."""
         self._round: list[Inference] = []
         self.is_draining = False
         """Whether every answer is to end its connection."""
@@ -153,7 +152,7 @@ class HttpEndpoint:
         length_stated = request.headers.get(_HEADER_LENGTH)
         stated = None if length_stated is None else length_stated.decode("latin-1")
         inference = Inference(model, ticket, body, stated, self._decode)
-        if self._repository.answers_in_turn(model, ticket) and await self._turns.has(model, ticket):
+        if self._is_answered_here(model, ticket):
             content, length = inference.answer()
         else:
             content, length = await self._from_thread(inference, deadline)
@@ -161,14 +160,29 @@ class HttpEndpoint:
             return Answer(content=content)
         return Answer(content=content, headers=(_BYTES, (_HEADER_LENGTH, b"%d" % length)))
 
+    def _is_answered_here(self, model: ServedModel, ticket: Ticket) -> bool:
+        """Whether the loop is to answer this, the only one in this round, by an instance that is reserved for it."""
+        if (
+            self._has_answered
+            or not self._repository.is_answered_where_read(model, ticket)
+            or not model.reserve(ticket)
+        ):
+            return False
+        self._has_answered = True
+        asyncio.get_running_loop().call_soon(self._begin_round)
+        return True
+
+    def _begin_round(self) -> None:
+        self._has_answered = False
+
     async def _from_thread(self, inference: Inference, deadline: float) -> Content:
         """The answer from another thread, within the time that a request may take."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Content] = loop.create_future()
         inference.future = future
         too_late = loop.call_at(deadline, self._give_up, inference)
-        if not inference.model.is_batched(inference.ticket):
-            self._threads.submit(inference.answer_elsewhere)
+        if inference.ticket.size > _LARGE_BYTES:
+            put_large(inference)
         else:
             if not self._round:
                 loop.call_soon(self._put_round)

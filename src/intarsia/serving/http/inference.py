@@ -47,16 +47,6 @@ class Inference(Asked):
         """The answer, made on this thread."""
         return self.model.answer(self.ticket, self.decode, encode)
 
-    def answer_elsewhere(self) -> None:
-        """Make the answer on this thread, and hand it to the loop."""
-        assert self.future is not None, "it is waited for"
-        loop = self.future.get_loop()
-        try:
-            found = self.answer()
-            loop.call_soon_threadsafe(self.settle, found, None)
-        except Exception as error:
-            loop.call_soon_threadsafe(self.settle, None, error)
-
     def settle(self, found: Content | None, error: Exception | None) -> None:
         """Let it be the answer, unless there is one already, or nobody waits any more; to be called on the loop."""
         future = self.future

@@ -137,7 +137,6 @@ class ClusterServer:
             loading=replace(self._loading, trust=_absolute(self._loading.trust)),
             limits=self._limits,
             access=self._access,
-            calls=load.calls,
             log_requests=self._log_requests,
         )
 

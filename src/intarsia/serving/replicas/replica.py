@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,7 +30,6 @@ class ReplicaSettings:
         loading: How they are loaded.
         limits: The bounds of each model in one replica.
         access: Who may call.
-        calls: Requests that it may have in hand.
         log_requests: Whether each request that is answered is logged.
     """
 
@@ -39,7 +37,6 @@ class ReplicaSettings:
     loading: Loading
     limits: Limits
     access: Access
-    calls: int
     log_requests: bool
 
 
@@ -67,8 +64,7 @@ class Replica:
             )
             stack.callback(self._repository.close)
             self._repository.load_all()
-            threads = stack.enter_context(ThreadPoolExecutor(settings.calls, "intarsia-http"))
-            self._http = HttpEndpoint(self._repository, figures, settings.limits, settings.access, threads)
+            self._http = HttpEndpoint(self._repository, figures, settings.limits, settings.access)
             self._timeout_s = settings.limits.timeout_s
             self._end = stack.pop_all()
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from intarsia.errors import ExecutionError, FeedError
-from intarsia.serving.batching import line
+from intarsia.serving.batching import batches, line
+from intarsia.serving.batching.batches import Batches
 from intarsia.serving.figures import Figures
-from intarsia.serving.limits import Limits
+from intarsia.serving.limits import QUICK_S, Limits
 from intarsia.serving.served import ServedModel
 from intarsia.serving.statuses import RequestError, Status, bad
-from intarsia.serving.versions import put
+from intarsia.serving.versions import put, put_large
 from tests.unit.serving.batching.questions import PATIENCE_S, Question, rows
 from tests.unit.serving.fakes import Gated, loaded
 
@@ -87,9 +88,109 @@ def test_what_waits_together_is_answered_by_one_call_and_each_gets_its_own(bench
     assert model.admitted == 0
 
 
+class Paced(Adding):
+    """Takes so long in each call."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+    def __call__(self, feeds: Mapping[str, np.ndarray], /) -> dict[str, np.ndarray]:
+        threading.Event().wait(self.seconds)
+        return super().__call__(feeds)
+
+
+def sent_together(bench: Bench, model: Gated, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many of 40 requests were settled at each time, behind one that tells how long a call takes."""
+    found: list[int] = []
+    settle = ServedModel.settle
+
+    def count(self: ServedModel, asked: Sequence[Question]) -> None:
+        found.append(len(asked))
+        settle(self, asked)
+
+    monkeypatch.setattr(ServedModel, "settle", count)
+    bench.model.swap(loaded(model))
+    first = Question(bench.model, rows(0))
+    put([first])
+    first.answer()
+    found.clear()
+    questions = [Question(bench.model, rows(number)) for number in range(40)]
+    put(questions)
+    for number, question in enumerate(questions):
+        assert question.answer() == ("1", [[number + 1.0] * 2])
+    return found
+
+
+def test_answers_of_quick_calls_are_sent_together_and_others_one_by_one(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert max(sent_together(bench, Adding(), monkeypatch)) > 1
+    slow = sent_together(bench, Paced(2 * QUICK_S), monkeypatch)
+    assert slow == [1] * 40
+
+
+def test_a_round_ends_once_it_takes_too_long(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "_ROUND_S", 0.0)
+    monkeypatch.setattr(Batches, "_set_pace", lambda *_: None)
+    bench.model.swap(loaded(Adding()))
+    version = bench.model._current
+    assert version is not None
+    version.batches._most_rows = 8
+    questions = [Question(bench.model, rows(number)) for number in range(20)]
+    put(questions)
+    assert [question.answer()[1] for question in questions] == [[[number + 1.0] * 2] for number in range(20)]
+
+
+def test_of_those_in_a_round_one_that_fails_or_is_late_fails_alone(bench: Bench) -> None:
+    held = Adding(is_open=False)
+    bench.model.swap(loaded(held))
+    version = bench.model._current
+    assert version is not None
+    version.batches._most_rows = 8
+    questions = [Question(bench.model, rows(number)) for number in (1, -1, 2, 3)]
+    questions[3].ticket.deadline = 0.0
+    refused = Question(bench.model, refusal=bad("no"))
+    ask_behind_one(held, bench.model, *questions, refused)
+    assert [questions[place].answer()[1] for place in (0, 2)] == [[[2.0, 2.0]], [[3.0, 3.0]]]
+    assert questions[1].refused().status is Status.BAD_REQUEST
+    assert questions[3].refused().status is Status.OVERLOADED
+    assert refused.refused().status is Status.BAD_REQUEST
+    assert bench.model.wait_drained(0.0) == 0
+
+
+def test_large_requests_and_answers_are_decoded_and_encoded_beside_the_instance(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[str] = []
+    for act in ("decode", "encode"):
+        monkeypatch.setattr(Question, act, noting(getattr(Question, act), names))
+    bench.model.swap(loaded(Adding()))
+    large = Question(bench.model, np.zeros((2**16, 2), np.float32))
+    put_large(large)
+    assert len(large.answer()[1]) == 2**16
+    refused = Question(bench.model, refusal=bad("no"))
+    put_large(refused)
+    assert refused.refused().status is Status.BAD_REQUEST
+    assert {name.rpartition("_")[0] for name in names} == {"intarsia-large-m"}
+    assert bench.model.wait_drained(PATIENCE_S) == 0
+
+
+def noting(act: Any, names: list[str]) -> Any:
+    """The same, with the name of its thread noted."""
+
+    def noted(*arguments: Any) -> Any:
+        names.append(threading.current_thread().name)
+        return act(*arguments)
+
+    return noted
+
+
 def test_a_model_that_is_asked_one_by_one_has_no_figure_of_batches(bench: Bench) -> None:
     bench.model.swap(loaded(Gated()))
-    bench.model.answer(bench.model.admit(), lambda _: ({"x": rows(1)}, None), lambda *_: None)
+    question = Question(bench.model, rows(1))
+    put([question])
+    question.answer()
     assert b"intarsia_batch_requests_bucket" not in bench.figures.text()
 
 

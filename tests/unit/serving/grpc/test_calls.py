@@ -102,33 +102,26 @@ def test_a_message_that_is_too_large_is_refused() -> None:
         assert ask(b"one", timeout=PATIENCE_S) == b"/a.Service/Act one"
 
 
-def test_what_has_its_turn_is_done_until_it_says_so_while_other_calls_are_answered() -> None:
-    tries: list[str] = []
+def test_what_is_to_be_done_once_all_is_read_is_done_by_the_thread_that_reads() -> None:
+    came: list[Call] = []
+    done: list[tuple[str, int]] = []
 
     def take(call: Call, content: bytes) -> None:
-        if content != b"wait":
-            echo(call, content)
-            return
+        if not came:
+            server.once_read(act)
+        came.append(call)
 
-        def act() -> bool:
-            tries.append(threading.current_thread().name)
-            if not gate.is_set():
-                return False
-            echo(call, content)
-            return True
+    def act() -> None:
+        done.append((threading.current_thread().name, len(came)))
+        for call in came:
+            call.answer(b"done")
+        came.clear()
 
-        server.in_turn(act)
-
-    gate = threading.Event()
     with listening(lambda call: call.receive(take)) as (server, ask):
-        waiting = ask.future(b"wait", timeout=PATIENCE_S)
-        while len(tries) < 3:
-            assert ask(b"one", timeout=PATIENCE_S) == b"/a.Service/Act one"
-        gate.set()
-        assert waiting.result() == b"/a.Service/Act wait"
-        count = len(tries)
-        assert ask(b"one", timeout=PATIENCE_S) == b"/a.Service/Act one"
-    assert tries == [READER] * count
+        asked = [ask.future(b"wait", timeout=PATIENCE_S) for _ in range(8)]
+        assert [each.result() for each in asked] == [b"done"] * 8
+    assert {name for name, _ in done} == {READER}
+    assert sum(number for _, number in done) == 8
 
 
 def test_at_the_end_calls_that_are_there_are_awaited_and_then_cut() -> None:

@@ -23,7 +23,6 @@ def settings(path: Path, token: bytes | None = None) -> ReplicaSettings:
         loading=Loading(),
         limits=Limits(timeout_s=5.0),
         access=Access(token=token),
-        calls=4,
         log_requests=False,
     )
 
