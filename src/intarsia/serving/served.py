@@ -15,6 +15,7 @@ from intarsia.serving.loaded import Loaded
 from intarsia.serving.logs import tell, tell_error
 from intarsia.serving.metadata import ModelMetadata
 from intarsia.serving.statuses import RequestError, Status, bad
+from intarsia.serving.tickets import TicketOf
 from intarsia.serving.versions import Ticket, Version
 from intarsia.wording import counted
 
@@ -112,7 +113,7 @@ class ServedModel:
                 )
             current.pending += 1
             self._admitted += 1
-        return Ticket(current, self._limits.timeout_s)
+        return TicketOf(current, self._limits.timeout_s)
 
     def release(self, ticket: Ticket) -> None:
         """Take back the ticket of a request that ends."""

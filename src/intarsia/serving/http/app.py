@@ -16,6 +16,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from intarsia.serving.access import Access
 from intarsia.serving.figures import Figures
 from intarsia.serving.http.bodies import HEADER_LENGTH, Decoder
+from intarsia.serving.http.deadlines import Deadlines
 from intarsia.serving.http.inference import Content, Inference
 from intarsia.serving.http.messages import Answer, Receive, Request, Scope, Send, json_answer, readiness, refusal
 from intarsia.serving.limits import Limits
@@ -52,6 +53,7 @@ class HttpEndpoint:
         self._limits = limits
         self._access = access
         self._decode = Decoder()
+        self._deadlines = Deadlines(limits.timeout_s)
         self._has_answered = False
         """Whether the loop has answered a request itself in this round."""
         self._round: list[Inference] = []
@@ -138,10 +140,28 @@ class HttpEndpoint:
         except RequestError as error:
             model.count(error.status)
             raise
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._limits.timeout_s
+        watched = self._deadlines.begin()
         try:
-            body = await self._body(request, deadline)
+            content, length = await self._answered(request, model, ticket)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not watched.is_late or task is None or task.uncancel():
+                raise
+            within = f"within {self._limits.timeout_s:g} s"
+            if ticket.size:
+                raise RequestError(Status.OVERLOADED, f"not answered {within}; ask again later") from None
+            model.count(Status.SLOW_CLIENT)
+            raise RequestError(Status.SLOW_CLIENT, f"the body did not come {within}") from None
+        finally:
+            self._deadlines.end(watched)
+        if length is None:
+            return Answer(content=content)
+        return Answer(content=content, headers=(_BYTES, (_HEADER_LENGTH, b"%d" % length)))
+
+    async def _answered(self, request: Request, model: ServedModel, ticket: Ticket) -> Content:
+        """The answer to a request that was admitted."""
+        try:
+            body = await self._body(request)
         except BaseException as error:
             model.release(ticket)
             if isinstance(error, RequestError):
@@ -153,12 +173,15 @@ class HttpEndpoint:
         stated = None if length_stated is None else length_stated.decode("latin-1")
         inference = Inference(model, ticket, body, stated, self._decode)
         if self._is_answered_here(model, ticket):
-            content, length = inference.answer()
+            return inference.answer()
+        inference.future = asyncio.get_running_loop().create_future()
+        if ticket.size > _LARGE_BYTES:
+            put_large(inference)
         else:
-            content, length = await self._from_thread(inference, deadline)
-        if length is None:
-            return Answer(content=content)
-        return Answer(content=content, headers=(_BYTES, (_HEADER_LENGTH, b"%d" % length)))
+            if not self._round:
+                asyncio.get_running_loop().call_soon(self._put_round)
+            self._round.append(inference)
+        return await inference.future
 
     def _is_answered_here(self, model: ServedModel, ticket: Ticket) -> bool:
         """Whether the loop is to answer this, the only one in this round, by an instance that is reserved for it."""
@@ -175,33 +198,12 @@ class HttpEndpoint:
     def _begin_round(self) -> None:
         self._has_answered = False
 
-    async def _from_thread(self, inference: Inference, deadline: float) -> Content:
-        """The answer from another thread, within the time that a request may take."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Content] = loop.create_future()
-        inference.future = future
-        too_late = loop.call_at(deadline, self._give_up, inference)
-        if inference.ticket.size > _LARGE_BYTES:
-            put_large(inference)
-        else:
-            if not self._round:
-                loop.call_soon(self._put_round)
-            self._round.append(inference)
-        try:
-            return await future
-        finally:
-            too_late.cancel()
-
     def _put_round(self) -> None:
         """Hand over what came in this round of the loop, all at once: each time, a thread is woken."""
         came, self._round = self._round, []
         put(came)
 
-    def _give_up(self, inference: Inference) -> None:
-        within = f"within {self._limits.timeout_s:g} s"
-        inference.settle(None, RequestError(Status.OVERLOADED, f"not answered {within}; ask again later"))
-
-    async def _body(self, request: Request, deadline: float) -> bytes:
+    async def _body(self, request: Request) -> bytes:
         """The body, read whole within its bounds."""
         headers, most = request.headers, self._limits.body_bytes
         if headers.get(b"content-encoding", b"identity") != b"identity":
@@ -210,20 +212,15 @@ class HttpEndpoint:
         if stated.isdigit() and len(stated) < 20 and int(stated) > most:
             raise _too_large(most)
         chunks, size, more = [], 0, True
-        try:
-            async with asyncio.timeout_at(deadline):
-                while more:
-                    message = await request.receive()
-                    if message["type"] == "http.disconnect":
-                        raise _GoneError
-                    chunks.append(message.get("body", b""))
-                    size += len(chunks[-1])
-                    if size > most:
-                        raise _too_large(most)
-                    more = message.get("more_body", False)
-        except TimeoutError:
-            within = f"within {self._limits.timeout_s:g} s"
-            raise RequestError(Status.SLOW_CLIENT, f"the body did not come {within}") from None
+        while more:
+            message = await request.receive()
+            if message["type"] == "http.disconnect":
+                raise _GoneError
+            chunks.append(message.get("body", b""))
+            size += len(chunks[-1])
+            if size > most:
+                raise _too_large(most)
+            more = message.get("more_body", False)
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from intarsia.serving.statuses import RequestError, Status
@@ -34,12 +33,11 @@ class Request(NamedTuple):
     receive: Receive
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(NamedTuple):
     """What is sent back."""
 
-    status: int = 200
     content: bytes
+    status: int = 200
     headers: tuple[Header, ...] = (_JSON,)
 
     async def send(self, send: Send, *, and_close: bool) -> None:
