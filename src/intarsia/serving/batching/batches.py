@@ -2,7 +2,7 @@
 
 One call answers them where the model was shown to take several requests at once. Elsewhere each has a call of its own,
 and only Python's work around the calls is done for all of them together: right behind an engine's work Python's code is
-out of the caches, so that it takes a third less of the time for sixteen requests at once than for one after the other.
+out of the caches, so that doing it once more costs little.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 _CALM: Final = 16
 """Requests in a row that came alone, after which another one may. Behind many that were answered together the first of
 them comes alone too, and to answer that one at once would keep the others waiting."""
-
-
 _ROUND_S: Final = 0.016
 """How long the answer of a quick call may wait for those that are sent together with it."""
 _MOST_CALLS: Final = 64
@@ -67,6 +65,7 @@ class Batches:
         self._metadata = loaded.metadata
         self._joins = loaded.batch > 1
         self._most_rows = loaded.batch
+        self._instances = len(loaded.instances)
         self._books = books
         self._spare = ThreadPoolExecutor(thread_budget(), f"intarsia-large-{loaded.metadata.name}")
         self._alone = 0
@@ -124,11 +123,13 @@ class Batches:
     def _taken(self) -> list[Asked]:
         """What waits, decoded, up to the rows of a batch; more only if the first request has more.
 
-        Where each has a call of its own, as many as should be answered in one round.
+        Where each has a call of its own, as many as should be answered in one round, and no more than an equal share.
         """
         taken: list[Asked] = []
-        rows = 0
-        while rows < self._most_rows and (asked := self._line.take(len(taken))) is not None:
+        rows, most = 0, self._most_rows
+        if not self._joins:
+            most = max(1, min(most, -(-self._line.waiting // self._instances)))
+        while rows < most and (asked := self._line.take(len(taken))) is not None:
             if asked.feeds is None and not self._decode(asked):
                 self._books.settle((asked,))
             elif taken and rows + asked.rows > self._most_rows:
