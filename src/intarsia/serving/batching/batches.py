@@ -177,7 +177,7 @@ class Batches:
             each.stages = (called - each.ticket.began - each.decode_s, each.decode_s, now - called, 0.0)
             called = now
         if ended:
-            self._set_pace((called - began) / len(ended))
+            self._fit_round((called - began) / len(ended))
         self._end_each(ended, refused)
 
     def _end_each(self, ended: list[tuple[Asked, Mapping[str, np.ndarray]]], refused: list[Asked]) -> None:
@@ -205,7 +205,7 @@ class Batches:
             asked.error = self._books.error_of(error)
         asked.stages = (*asked.stages[:3], time.monotonic() - before)
 
-    def _set_pace(self, call_s: float) -> None:
+    def _fit_round(self, call_s: float) -> None:
         """Take as many at one time as calls of so many seconds fit in a round; one if they are not quick."""
         fits = int(_ROUND_S / max(call_s, _ROUND_S / _MOST_CALLS))
         self._most_rows = fits if call_s <= QUICK_S else 1

@@ -88,7 +88,7 @@ def test_what_waits_together_is_answered_by_one_call_and_each_gets_its_own(bench
     assert model.admitted == 0
 
 
-class Paced(Adding):
+class Slow(Adding):
     """Takes so long in each call."""
 
     def __init__(self, seconds: float) -> None:
@@ -126,13 +126,13 @@ def test_answers_of_quick_calls_are_sent_together_and_others_one_by_one(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert max(sent_together(bench, Adding(), monkeypatch)) > 1
-    slow = sent_together(bench, Paced(2 * QUICK_S), monkeypatch)
+    slow = sent_together(bench, Slow(2 * QUICK_S), monkeypatch)
     assert slow == [1] * 40
 
 
 def test_a_round_ends_once_it_takes_too_long(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "_ROUND_S", 0.0)
-    monkeypatch.setattr(Batches, "_set_pace", lambda *_: None)
+    monkeypatch.setattr(Batches, "_fit_round", lambda *_: None)
     bench.model.swap(loaded(Adding()))
     version = bench.model._current
     assert version is not None
