@@ -59,11 +59,12 @@ class Line(Generic[Instance, Item]):
         self._closed = threading.Event()
         workers = [_Worker(each) for each in instances]
         self._lent: dict[int, _Worker[Instance]] = {}
+        # Daemons: a replica that Ray ends does not always get to close what it has.
         self._threads = [
-            threading.Thread(target=self._serve, args=(each,), name=f"{name}-{place}")
+            threading.Thread(target=self._serve, args=(each,), name=f"{name}-{place}", daemon=True)
             for place, each in enumerate(workers)
         ]
-        self._sweeper = threading.Thread(target=self._sweep, name=f"{name}-late")
+        self._sweeper = threading.Thread(target=self._sweep, name=f"{name}-late", daemon=True)
         for thread in (*self._threads, self._sweeper):
             thread.start()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -83,8 +84,9 @@ class Replica:
             message = await receive()
             if message["type"] == "lifespan.shutdown":
                 self._repository.drain()
-                self._repository.wait_drained(self._timeout_s)
-                self._end.close()
+                # On other threads: the loop still hands over what it has read.
+                await asyncio.to_thread(self._repository.wait_drained, self._timeout_s)
+                await asyncio.to_thread(self._end.close)
             await send({"type": f"{message['type']}.complete"})
             if message["type"] == "lifespan.shutdown":
                 return
