@@ -61,5 +61,5 @@ def test_what_a_killed_compile_measured_is_not_measured_again(intarsia: Intarsia
     repeated = measured - (len(after) - len(before))
     assert repeated == 0
     assert measured > 0
-    assert cached > 0  # which of them it asks for depends on how near the engines come to each other
+    assert cached >= ENOUGH
     assert {key: after[key] for key in before} == before

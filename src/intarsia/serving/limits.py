@@ -12,7 +12,7 @@ QUICK_S: Final = 0.002
 """A request that takes up to this long is quick: what Python does around its call is a good part of it. Others may wait
 so long while the thread that reads answers one."""
 OTHER_CALLS: Final = 16
-"""Threads for calls that are no inference."""
+"""Calls that are no inference, which may be there beside the others."""
 KEEP_ALIVE_S: Final = 75
 """Longer than balancers keep a connection, so that they are the ones that end it."""
 

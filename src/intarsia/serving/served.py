@@ -169,10 +169,7 @@ class ServedModel:
         answer = encode(metadata, request, results)
         encoded = time.monotonic()
         version.learn(ticket.size, encoded - started)
-        if version.loaded.batch > 1:
-            self.called(1, computed - decoded)
-        else:
-            self.took(computed - decoded)
+        self.called(1, computed - decoded, joins=version.loaded.batch > 1)
         self._count_answered((started - ticket.began, decoded - started, computed - decoded, encoded - computed))
         return answer
 
@@ -201,14 +198,11 @@ class ServedModel:
             self._retry_s(ticket.version),
         )
 
-    def called(self, requests: int, seconds: float) -> None:
-        """Count a call that answered so many, and how long it took."""
+    def called(self, requests: int, seconds: float, *, joins: bool) -> None:
+        """Count a call that answered so many, and how long it took; ``joins`` where one call may answer several."""
         self._compute_s = seconds / requests
-        self._figures.called(requests)
-
-    def took(self, seconds: float) -> None:
-        """Take note of how long a call of one request took."""
-        self._compute_s = seconds
+        if joins:
+            self._figures.called(requests)
 
     def settle(self, asked: Sequence[Asked]) -> None:
         """Count these of one version, which are answered or refused, give their tickets back, and send that."""

@@ -57,12 +57,6 @@ Ticket = TicketOf[Version]
 """A ticket of a request to a model that is served."""
 
 
-def put_large(asked: Asked) -> None:
-    """As `put`, for one that takes long to decode."""
-    version: Version = asked.ticket.version
-    version.batches.put_large(asked)
-
-
 def put(asked: Sequence[Asked]) -> None:
     """Have these, which came together, answered by the versions that admitted them."""
     by_version: dict[Version, list[Asked]] = {}

@@ -143,15 +143,20 @@ def _open(path: Path, *, is_checked: bool) -> None:
             columns = tuple(row[1].decode(errors="replace") for row in db.execute("PRAGMA table_info(record)"))
             if columns != COLUMNS:
                 raise _DamagedError(f"its table has the columns {', '.join(columns)}")
-            (found,) = db.execute("PRAGMA quick_check(1)").fetchone() if is_checked else (b"ok",)
-            if found != b"ok":
-                raise _DamagedError(found.decode(errors="replace").splitlines()[-1])
+            if is_checked:
+                _check(db)
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorname", "").startswith(_OF_THE_MOMENT):
             raise
         raise _damage(path, error) from error
     except sqlite3.DatabaseError as error:
         raise _damage(path, error) from error
+
+
+def _check(db: sqlite3.Connection) -> None:
+    (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    if found != b"ok":
+        raise _DamagedError(found.decode(errors="replace").splitlines()[-1])
 
 
 def _damage(path: Path, error: sqlite3.Error) -> Exception:

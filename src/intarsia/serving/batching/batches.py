@@ -35,7 +35,7 @@ _ROUND_S: Final = 0.016
 """How long the answer of a quick call may wait for those that are sent together with it."""
 _MOST_CALLS: Final = 64
 _LARGE_BYTES: Final = 2**18
-"""Of the outputs of a request that another thread encodes, so that the instance goes on."""
+"""A request of more is decoded, and outputs of more are encoded, by other threads, so that the instance goes on."""
 
 
 class Books(Protocol):
@@ -47,11 +47,8 @@ class Books(Protocol):
     def too_late(self, ticket: TicketOf[Any]) -> RequestError:
         """What a request is told that waited too long; the refusal is counted."""
 
-    def called(self, requests: int, seconds: float) -> None:
-        """Count a call that answered so many, and how long it took."""
-
-    def took(self, seconds: float) -> None:
-        """Take note of how long a call of one request took."""
+    def called(self, requests: int, seconds: float, *, joins: bool) -> None:
+        """Count a call that answered so many, and how long it took; ``joins`` where one call may answer several."""
 
     def settle(self, asked: Sequence[Asked]) -> None:
         """Count these, which are answered or refused, and send that."""
@@ -85,12 +82,12 @@ class Batches:
         return self._line.waiting
 
     def put(self, asked: Sequence[Asked]) -> None:
-        """Have these answered, each of which is sent what becomes of it."""
-        self._line.put(asked)
-
-    def put_large(self, asked: Asked) -> None:
-        """As `put`, for one that takes long to decode: another thread does that before it takes its place."""
-        self._spare.submit(self._put_decoded, asked)
+        """Have these answered, each of which is sent what becomes of it; large ones take their place once decoded."""
+        large = [each for each in asked if each.ticket.size > _LARGE_BYTES]
+        for each in large:
+            self._spare.submit(self._put_decoded, each)
+        if len(large) < len(asked):
+            self._line.put([each for each in asked if each not in large])
 
     def _put_decoded(self, asked: Asked) -> None:
         if self._decode(asked):
@@ -209,7 +206,7 @@ class Batches:
         """Take as many at one time as calls of so many seconds fit in a round; one if they are not quick."""
         fits = int(_ROUND_S / max(call_s, _ROUND_S / _MOST_CALLS))
         self._most_rows = fits if call_s <= QUICK_S else 1
-        self._books.took(call_s)
+        self._books.called(1, call_s, joins=False)
 
     def _call(self, instance: Model, group: list[Asked]) -> None:
         """Answer what can be joined, by one call; each by its own if that fails, so that one fails nobody else."""
@@ -224,12 +221,10 @@ class Batches:
             return
         compute_s = time.monotonic() - called
         self._alone = self._alone + 1 if len(group) == 1 else 0
-        self._books.called(len(group), compute_s)
-        for each, result in zip(group, results, strict=True):
-            each.feeds = None
+        self._books.called(len(group), compute_s, joins=True)
+        for each in group:
             each.stages = (called - each.ticket.began - each.decode_s, each.decode_s, compute_s, 0.0)
-            self._encode(each, result)
-        self._books.settle(group)
+        self._end_each(list(zip(group, results, strict=True)), [])
 
     def _answer_alone(self, instance: Model, group: list[Asked], error: Exception) -> None:
         """Answer each by a call of its own after one that answered them together ended so."""

@@ -22,7 +22,7 @@ from intarsia.serving.repository import Repository
 from intarsia.serving.served import ServedModel
 from intarsia.serving.server_facts import server_metadata
 from intarsia.serving.statuses import RequestError, Status
-from intarsia.serving.versions import Ticket, put, put_large
+from intarsia.serving.versions import Ticket, put
 from intarsia.target.cores import thread_budget
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class GrpcEndpoint:
             put(came)
 
     def _infer_large(self, call: Call, content: bytes) -> None:
-        put_large(self._admitted(call, content))
+        put([self._admitted(call, content)])
 
     def _admitted(self, call: Call, content: bytes) -> _Inference:
         request = _read(messages().ModelInferRequest, content)

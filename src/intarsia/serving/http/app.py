@@ -25,12 +25,10 @@ from intarsia.serving.repository import Repository
 from intarsia.serving.served import ServedModel
 from intarsia.serving.server_facts import server_metadata
 from intarsia.serving.statuses import RequestError, Status
-from intarsia.serving.versions import Ticket, put, put_large
+from intarsia.serving.versions import Ticket, put
 
 _READ = ("GET", "HEAD")
 _HEADER_LENGTH = HEADER_LENGTH.encode()
-_LARGE_BYTES = 2**18
-"""Of a body that takes too long to decode for the thread of an instance."""
 _BYTES = (b"content-type", b"application/octet-stream")
 _OF_MODEL = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?(?:/(infer|ready))?")
 _Act = Callable[[Request], Awaitable[Answer]]
@@ -148,7 +146,7 @@ class HttpEndpoint:
             if not watched.is_late or task is None or task.uncancel():
                 raise
             within = f"within {self._limits.timeout_s:g} s"
-            if ticket.size:
+            if ticket.size:  # its body was whole
                 raise RequestError(Status.OVERLOADED, f"not answered {within}; ask again later") from None
             model.count(Status.SLOW_CLIENT)
             raise RequestError(Status.SLOW_CLIENT, f"the body did not come {within}") from None
@@ -175,12 +173,9 @@ class HttpEndpoint:
         if self._is_answered_here(model, ticket):
             return inference.answer()
         inference.future = asyncio.get_running_loop().create_future()
-        if ticket.size > _LARGE_BYTES:
-            put_large(inference)
-        else:
-            if not self._round:
-                asyncio.get_running_loop().call_soon(self._put_round)
-            self._round.append(inference)
+        if not self._round:
+            asyncio.get_running_loop().call_soon(self._put_round)
+        self._round.append(inference)
         return await inference.future
 
     def _is_answered_here(self, model: ServedModel, ticket: Ticket) -> bool:

@@ -16,7 +16,7 @@ from intarsia.serving.figures import Figures
 from intarsia.serving.limits import QUICK_S, Limits
 from intarsia.serving.served import ServedModel
 from intarsia.serving.statuses import RequestError, Status, bad
-from intarsia.serving.versions import put, put_large
+from intarsia.serving.versions import put
 from tests.unit.serving.batching.questions import PATIENCE_S, Question, rows
 from tests.unit.serving.fakes import Gated, loaded
 
@@ -167,10 +167,12 @@ def test_large_requests_and_answers_are_decoded_and_encoded_beside_the_instance(
         monkeypatch.setattr(Question, act, noting(getattr(Question, act), names))
     bench.model.swap(loaded(Adding()))
     large = Question(bench.model, np.zeros((2**16, 2), np.float32))
-    put_large(large)
+    large.ticket.size = 2**19
+    put([large])
     assert len(large.answer()[1]) == 2**16
     refused = Question(bench.model, refusal=bad("no"))
-    put_large(refused)
+    refused.ticket.size = 2**19
+    put([refused])
     assert refused.refused().status is Status.BAD_REQUEST
     assert {name.rpartition("_")[0] for name in names} == {"intarsia-large-m"}
     assert bench.model.wait_drained(PATIENCE_S) == 0
