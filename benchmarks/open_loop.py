@@ -42,8 +42,9 @@ class Outcome:
 
 @dataclass(slots=True)
 class Asked:
-    """What became of the requests so far."""
+    """How many requests a second are asked, which may be changed meanwhile, and what became of those so far."""
 
+    per_second: float
     outcomes: list[Outcome] = field(default_factory=list)
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -93,18 +94,18 @@ class OverGrpc:
         return judged(answer.raw_output_contents[0], self._right)
 
 
-def moments(per_second: float, seed: int) -> Iterator[float]:
-    """Seconds from the beginning at which to ask, with exponential gaps."""
+def moments(per_second: Callable[[], float], seed: int) -> Iterator[float]:
+    """Seconds from the beginning at which to ask, with exponential gaps of the rate at that time."""
     dice = random.Random(seed)
-    return itertools.accumulate(dice.expovariate(per_second) for _ in itertools.count())
+    return itertools.accumulate(dice.expovariate(per_second()) for _ in itertools.count())
 
 
 @contextmanager
 def asking(make: Mapping[str, Callable[[], Ask]], per_second: float) -> Iterator[Asked]:
     """Ask at this rate, as much at each door, until the block ends; all that was begun then ends too."""
-    asked, began, threads = Asked(), time.monotonic() + 0.5, []
+    asked, began, threads = Asked(per_second), time.monotonic() + 0.5, []
     for seed, (door, made) in enumerate(make.items()):
-        due, lock = moments(per_second / len(make), seed), threading.Lock()
+        due, lock = moments(lambda: asked.per_second / len(make), seed), threading.Lock()
         threads += [
             threading.Thread(target=_repeat, args=(asked, door, made(), due, lock, began)) for _ in range(THREADS)
         ]

@@ -1,7 +1,8 @@
 """More than a server takes: minutes of it, its end and changes of the model under load.
 
 ``python -m benchmarks.overload`` serves a model of a few milliseconds, measures how many requests a second it answers,
-and asks for 120 % of that for ten minutes in an open loop, half over HTTP with tensors as bytes and half over gRPC.
+and asks for 120 % of that for ten minutes in an open loop, half over HTTP with tensors as bytes and half over gRPC. A
+machine grows faster and slower within minutes, so what is asked follows what was answered in the last half minute.
 Each answer is compared with the right one, each refusal must name a time to come again, and the server's memory is
 sampled. Then a server is told to end while it is asked as much, and one has its file changed a hundred times. It writes
 ``benchmarks/results/overload.json``, with what of this holds. Wants a quiet machine.
@@ -39,6 +40,8 @@ from intarsia.runtime import Artifact, CompiledModel
 from tests.serving.process import PATIENCE_S, Running, serving
 
 TIMES_AS_MUCH = 1.2
+PACE_S = 30
+"""Seconds after which the rate is set anew, to so many times what was answered in them."""
 LONGER = 4
 """Times as many layers as the model of `benchmarks.serving`, so that the clients' own work is small beside it."""
 WAITING, LIMIT_S = 32, 1.0
@@ -98,14 +101,16 @@ def overload(
     artifact: Path, ways: Mapping[str, Door], right: Sequence[np.ndarray], rate: float, effort: Effort
 ) -> Json:
     """Minutes of too much."""
-    memory_mb = []
+    memory_mb, before = [], 0
     with running(artifact, "--queue", str(WAITING)) as server:
         process = psutil.Process(server.process.pid)
         with asked(server, ways, right, rate) as found:
-            until = time.monotonic() + effort.seconds
-            while time.monotonic() < until:
+            for second in range(1, round(effort.seconds) + 1):
                 time.sleep(1.0)
                 memory_mb.append(process.memory_info().rss / 1e6)
+                if second % PACE_S == 0:
+                    so_far = found.of(ANSWERED)
+                    found.per_second, before = TIMES_AS_MUCH * (so_far - before) / PACE_S, so_far
         failed = len(server.events("failed"))
     answered = [each.ms for each in found.outcomes if each.end == ANSWERED]
     return {

@@ -14,7 +14,7 @@ import networks
 from benchmarks import competitors
 from intarsia.errors import IntarsiaError
 
-KNOWN = tuple(dict.fromkeys((*networks.SUITE, *networks.NAMES)))
+KNOWN = tuple(dict.fromkeys((*networks.SUITE, *networks.NAMES, *networks.EXPORTED)))
 """What can be asked for; what runs if nothing is named is the suite."""
 Json = dict[str, Any]
 

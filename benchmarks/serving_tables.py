@@ -72,9 +72,9 @@ def overload(found: Json) -> str:
     answered, refused = sum(ends[:2]), sum(ends[2:])
     fits = f"{100 * much['growth']:+.1f} %"
     return (
-        f"{much['seconds'] / 60:.0f} minutes of {much['asked_per_second']:.0f} requests a second, where "
-        f"{found['capacity_per_second']['both']:.0f} are answered: {answered} were answered, all of them rightly, "
-        f"and {refused} refused,\neach with a time to come again. 99 of 100 answers came within "
+        f"{much['seconds'] / 60:.0f} minutes of {100 * (1 + refused / answered):.0f} % of what is answered: {answered} "
+        f"requests were answered, all of them rightly, and {refused} refused,\neach with a time to come again. 99 of "
+        "100 answers came within "
         f"{much['answered_ms']['p99']:.0f} ms; `--timeout` was {much['limit_ms'] / 1e3:g} s. Memory changed by {fits} "
         f"after the first minute. At SIGTERM,\n{end['admitted_and_answered']} requests had been admitted and "
         f"{end['answers_that_came']} answers came. {changed['times']} changes of the file under load lost none of "

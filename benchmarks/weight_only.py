@@ -28,7 +28,7 @@ from intarsia.runtime import thread_budget
 from intarsia.runtime.verify import distance
 
 RESULTS = Path(__file__).parent / "results" / "weight_only.json"
-NETWORKS = ("gpt2_decode",)
+NETWORKS = ("gpt2_decode", "wide_decode")
 ALLOWED = (0.05, 0.01)
 INPUTS = 32
 FIRST_SEED = 500

@@ -6,6 +6,7 @@
 | distilbert | 128 tokens | 66 |
 | gpt2_prefill | 64 tokens | 124 |
 | gpt2_decode | 1 token, 127 in the cache | 124 |
+| wide_decode | 1 token, 127 in the cache | 270 |
 | nasrnn | 10 steps x 512 | 4 |
 """
 
@@ -42,24 +43,38 @@ def _encoder(model: nn.Module) -> Sketch:
 
 def gpt2_prefill() -> Sketch:
     """GPT-2 (Radford et al., 2019) reads a prompt: what comes next, and the keys and values of every block."""
-    model = _Generator()
+    model = _Generator(transformers.GPT2Config(attn_implementation=_SPELT_OUT))
     return Sketch(module=model, inputs={TOKENS: (1, 64)}, outputs=("scores", *model.cache_names("present")))
 
 
 def gpt2_decode() -> Sketch:
     """One step of GPT-2's answer: it reads the cache, and gives it back one token longer."""
-    model = _Generator()
-    cache: dict[str, tuple[int, ...]] = dict.fromkeys(model.cache_names("past"), (1, 12, 127, 64))
+    return _step(transformers.GPT2Config(attn_implementation=_SPELT_OUT))
+
+
+def wide_decode() -> Sketch:
+    """The same with 8 blocks of more than twice the width, and few words: a gigabyte of weights, which are all read."""
+    return _step(
+        transformers.GPT2Config(
+            attn_implementation=_SPELT_OUT, n_layer=8, n_embd=1664, n_head=26, vocab_size=2048, eos_token_id=0
+        )
+    )
+
+
+def _step(config: transformers.GPT2Config) -> Sketch:
+    model = _Generator(config)
+    cached = (1, config.n_head, 127, config.n_embd // config.n_head)
+    cache: dict[str, tuple[int, ...]] = dict.fromkeys(model.cache_names("past"), cached)
     return Sketch(module=model, inputs={TOKENS: (1, 1), **cache}, outputs=("scores", *model.cache_names("present")))
 
 
 class _Generator(nn.Module):
     """GPT-2 called with and answering plain tensors: token numbers, then key and value of each block."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: transformers.GPT2Config) -> None:
         super().__init__()
-        self.config = transformers.GPT2Config(attn_implementation=_SPELT_OUT)
-        self.model = transformers.GPT2LMHeadModel(self.config)
+        self.config = config
+        self.model = transformers.GPT2LMHeadModel(config)
 
     def cache_names(self, time: str) -> tuple[str, ...]:
         return tuple(f"{time}.{block}.{part}" for block in range(self.config.n_layer) for part in ("key", "value"))

@@ -71,6 +71,7 @@ class WinogradBackend(Backend):
     native_lack = None
     traits = replace(OnnxRuntimeBackend.traits, compiled_by=("kernels",))
     needs_features = ("avx2", "fma")
+    packs_12_bits = True
     extends = OnnxRuntimeBackend.name
     gaps: ClassVar[tuple[Gap, ...]] = (
         *OnnxRuntimeBackend.gaps,
@@ -125,6 +126,12 @@ class WinogradBackend(Backend):
         from intarsia.backends.onnxruntime import rules
 
         return rules.refusal(node, graph)
+
+    def with_few_bits(self, model: SubModel) -> SubModel:
+        """With products by weights in blocks as our own operator."""
+        from intarsia.backends.onnxruntime.packed_products import with_packed_products
+
+        return with_packed_products(model, library.block())
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Let ONNX Runtime optimise, replace, and keep of the weights what the graph does not hold in the same form.
@@ -219,7 +226,9 @@ class WinogradBackend(Backend):
 
 
 def _saving_options() -> Any:
-    return session_options(option_values("all", threads=1, spin=Spin.NEVER))
+    options = session_options(option_values("all", threads=1, spin=Spin.NEVER))
+    options.register_custom_ops_library(str(library.built()))
+    return options
 
 
 def _replaced(model: SubModel, kernels: Mapping[str, str], content: bytes) -> tuple[bytes, dict[str, Any]]:

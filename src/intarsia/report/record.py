@@ -39,7 +39,7 @@ from intarsia.runtime.verify import TOLERANCE
 from intarsia.search.collage.collage import CollageResult, Mix
 from intarsia.search.decision.decision import Decision
 from intarsia.search.default_settings import AtDefaults
-from intarsia.search.precision.reduced_precision import ReducedPrecision
+from intarsia.search.precision.trials import ReducedPrecision
 from intarsia.search.single.alternatives import AlternativeCosts
 from intarsia.search.single.single_engine import Single
 from intarsia.version import __version__

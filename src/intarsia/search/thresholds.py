@@ -239,6 +239,10 @@ class PrecisionLimits:
     """So many times the allowed error counts as right where only the speed of a smaller type is wanted."""
     weights_error: float = 4.0
     """So many times the allowed error counts as right where it is asked how fast all weights in few bits are."""
+    packed_error: float = 100.0
+    """The same where an engine also reads weights in 12 bits: all that do not fit are in those."""
+    spread_aim: float = 0.83
+    """Share of the allowed error that weights in 8 bits are to make where the others have 12: layers are unlike."""
     types_behind: float = 1.1
     """A smaller type in which an engine takes so many times as long as in fp32 is not tried further."""
     engines_behind: float = 3.0

@@ -33,10 +33,14 @@ GOOD: dict[str, Any] = {
 
 
 def test_moments_come_at_the_rate() -> None:
-    due = moments(100.0, seed=3)
+    rate = 100.0
+    due = moments(lambda: rate, seed=3)
     times = [next(due) for _ in range(10_000)]
     assert times == sorted(times)
     assert times[-1] == pytest.approx(100.0, rel=0.05)
+    rate = 1000.0
+    later = [next(due) for _ in range(10_000)]
+    assert later[-1] - times[-1] == pytest.approx(10.0, rel=0.05)
 
 
 def test_each_door_is_asked_until_the_block_ends() -> None:

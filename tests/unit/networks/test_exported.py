@@ -13,7 +13,7 @@ import pytest
 import networks
 from intarsia.graph import load_model
 
-LARGEST_MB = 600
+LARGEST_MB = 1200
 # Boxes of the detector are in pixels, everything else is of order one.
 LARGEST_OUTPUT = 2e3
 

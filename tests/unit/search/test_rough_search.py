@@ -26,9 +26,11 @@ from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
 from intarsia.search.precision import candidates
 from intarsia.search.precision import reduced_precision as module
+from intarsia.search.precision.candidates import packs_12_bits
 from intarsia.search.precision.families import WEIGHTS, Family
 from intarsia.search.precision.layer_choice import Choice
 from intarsia.search.precision.reduced_precision import ReducedPrecisionPlans, ReducedPrecisionSearch
+from intarsia.search.precision.trials import Trials
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
 from tests.unit.graph.models import info, model
@@ -39,7 +41,7 @@ ENGINE = Target("openvino")
 GRAPH = loaded(residual())
 LAYER = next(layer for layer in layers_of(GRAPH, GRAPH.nodes) if layer.node.id == "conv1")
 LAYER_ERROR = 0.02
-WEIGHT_SQUARES = {8: 0.004**2, 4: 0.04**2}
+WEIGHT_SQUARES = {12: 0.00025**2, 8: 0.004**2, 4: 0.04**2}
 """Squared error that a weight in so many bits makes."""
 ENGINE_SQUARE = 0.003**2
 """That which the engine makes beside it, as it rounds the other factor."""
@@ -104,7 +106,8 @@ class Machine:
     def answers(self, partitions: Sequence[Partition], settings: RunSettings, inputs: Sequence[Path]) -> list[Any]:
         square = sum(self.square * len(part.nodes) for part in partitions if "bf16" in part.precisions)
         square += LAYER_ERROR**2 * is_in_8_bits(partitions)
-        square += sum(WEIGHT_SQUARES[bits] + ENGINE_SQUARE for bits in few_bits(partitions))
+        beside = 0.0 if packs_12_bits(partitions) else ENGINE_SQUARE
+        square += sum(WEIGHT_SQUARES[bits] + beside for bits in few_bits(partitions))
         return [(EXACT + np.array([0.0, math.sqrt(square)]),) for _ in inputs]
 
 
@@ -152,17 +155,18 @@ def searched(
     allowed: float,
     isa: tuple[str, ...] = ("avx512_bf16",),
     graph: Graph = GRAPH,
+    engines: Sequence[Target] = (ENGINE,),
 ) -> ReducedPrecisionPlans:
     monkeypatch.setattr(candidates, "this_machine", lambda: SimpleNamespace(isa=isa))
     monkeypatch.setattr(module, "Choosers", Choosing)
-    monkeypatch.setattr(ReducedPrecisionSearch, "_refusal", lambda self, part: None)
-    problem = chain_problem(1, [ENGINE])
+    monkeypatch.setattr(Trials, "_refusal", lambda self, part: None)
+    problem = chain_problem(1, engines)
     settings = replace(problem.settings, max_error=allowed)
     problem = replace(problem, graph=graph, segments=tuple((node.id,) for node in graph.nodes), settings=settings)
     plan = Candidate(
-        name="openvino",
-        label="openvino",
-        partitions=problem.whole(ENGINE),
+        name=str(engines[0]),
+        label=str(engines[0]),
+        partitions=problem.whole(engines[0]),
         settings=RunSettings(threads=2),
         predicted_ms=(float(len(graph.nodes)),),
     )
@@ -240,6 +244,32 @@ def test_weights_have_as_few_bits_as_the_error_allows(
     monkeypatch: pytest.MonkeyPatch, allowed: float, expected: list[str]
 ) -> None:
     found = searched(monkeypatch, Machine(0.01, saved=0.4), allowed=allowed, graph=DECODER, isa=())
+    assert [label for label in labels(found) if "weights" in label] == expected
+    assert all(plan.error <= allowed for plan in found.found)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "expected"),
+    [
+        (
+            0.05,
+            [
+                "winograd in weights-int4 + weights-int8",
+                "onnxruntime in weights-int4 + weights-int8",
+                "winograd in weights-int8",
+            ],
+        ),
+        (0.006, ["winograd in weights-int8"]),
+        (0.0055, ["winograd in weights-int12 + weights-int8"]),
+        (0.001, ["winograd in weights-int12"]),
+        (0.0003, []),
+    ],
+)
+def test_kernels_of_our_own_have_12_bits_where_8_are_too_few(
+    monkeypatch: pytest.MonkeyPatch, allowed: float, expected: list[str]
+) -> None:
+    engines = (Target("onnxruntime"), Target("winograd"))
+    found = searched(monkeypatch, Machine(0.01, saved=0.4), allowed=allowed, graph=DECODER, isa=(), engines=engines)
     assert [label for label in labels(found) if "weights" in label] == expected
     assert all(plan.error <= allowed for plan in found.found)
 

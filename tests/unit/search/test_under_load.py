@@ -23,7 +23,8 @@ from intarsia.planning.problem import Candidate, Problem
 from intarsia.planning.request import Compilation
 from intarsia.search.collage.collage import CollageResult, Mix
 from intarsia.search.decision.contenders import tuned_ms
-from intarsia.search.precision.reduced_precision import ReducedPrecision, ReducedPrecisionPlans
+from intarsia.search.precision.reduced_precision import ReducedPrecisionPlans
+from intarsia.search.precision.trials import ReducedPrecision
 from intarsia.search.single.single_engine import Single
 from intarsia.search.under_load import Loads, Way, ways
 from intarsia.target import Target

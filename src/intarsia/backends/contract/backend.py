@@ -72,6 +72,8 @@ class Backend(ABC):
     """Features of a processor, by their LLVM names, without which it runs nowhere."""
     runs_elsewhere: ClassVar[str | None] = None
     """Why what it writes runs on other machines alone; ``None`` where it runs here too."""
+    packs_12_bits: ClassVar[bool] = False
+    """Whether it keeps constant weights in 12 bits packed in memory, as those in 8 and 4."""
     extends: ClassVar[str | None] = None
     """The engine that this one is, with kernels of its own added to that one's."""
     reads: ClassVar[Reads | None] = None

@@ -73,6 +73,7 @@ def isolated(inner: Backend, name: str, python: str) -> Backend:
         "gaps": (*inner.gaps, *_GAPS),
         "reads": inner.reads,
         "needs_features": inner.needs_features,
+        "packs_12_bits": inner.packs_12_bits,
         "extends": inner.extends and inner.extends + suffix,
     }
     made: Backend = type("Isolated", (_IsolatedBackend,), facts)(inner, python)

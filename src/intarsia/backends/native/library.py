@@ -30,6 +30,8 @@ _COMPILERS = ("g++", "clang++", "c++")
 _SECONDS = 300
 _MOST_TEXT = 1000
 INSTALL = "apt-get install g++"
+_WIDE = 16
+"""Channels in a block where there is AVX-512."""
 _NAME = "native library"
 """What errors call it, whichever engine asked for it."""
 
@@ -56,14 +58,16 @@ def cpu_features() -> frozenset[str]:
 
 def block() -> int:
     """Channels in a block of ONNX Runtime's layout on this CPU (MLAS: 16 with AVX-512F, else 8)."""
-    return 16 if "avx512f" in cpu_features() else 8
+    return _WIDE if "avx512f" in cpu_features() else 8
 
 
 def cpu_lack() -> Lack | None:
     """Why no library can run here, wherever it was built."""
-    missing = [name for name in recipe.NEEDED if name not in cpu_features()]
+    is_wide = block() == _WIDE
+    needed, words = (recipe.SETS, "all of AVX-512 that servers have") if is_wide else (recipe.NEEDED, "AVX2 and FMA")
+    missing = [name for name in needed if name not in cpu_features()]
     if missing:
-        return Lack(reason=f"it needs an x86-64 CPU with AVX2 and FMA; this one lacks {', '.join(missing)}")
+        return Lack(reason=f"it needs an x86-64 CPU with {words}; this one lacks {', '.join(missing)}")
     return None
 
 

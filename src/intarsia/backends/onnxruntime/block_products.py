@@ -7,6 +7,7 @@ model too, as bytes.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,7 @@ long as fp32."""
 def with_block_products(model: SubModel) -> SubModel:
     """The sub-graph with each product by a weight in blocks as one operator."""
     graph = model.graph
-    restored = {node.id: made for node in model.nodes if (made := _restored(node, graph)) is not None}
+    restored = restored_weights(model)
     if not restored:
         return model
     gone = {node.id for node in restored.values()}
@@ -38,26 +39,32 @@ def with_block_products(model: SubModel) -> SubModel:
     return draft.finish_part(model)
 
 
-def _restored(node: Node, graph: Graph) -> Node | None:
-    """What restores the second factor of a product from a weight in blocks, and is read by nothing else."""
+def restored_weights(model: SubModel, dtypes: Collection[str] = ("int4", "uint8")) -> dict[str, Node]:
+    """By id of a product, what restores its second factor from a weight in blocks, and is read by nothing else."""
+    return {node.id: made for node in model.nodes if (made := _restored(node, model.graph, dtypes)) is not None}
+
+
+def _restored(node: Node, graph: Graph, dtypes: Collection[str]) -> Node | None:
     if node.op_type != "MatMul":
         return None
     value = graph.values[node.inputs[1]]
     if value.producer is None or len(value.consumers) != 1 or value.is_output:
         return None
     source = graph.nodes[value.producer]
-    return source if source.op_type == "DequantizeLinear" and _is_in_blocks(source, graph) else None
+    return source if source.op_type == "DequantizeLinear" and _is_in_blocks(source, graph, dtypes) else None
 
 
-def _is_in_blocks(node: Node, graph: Graph) -> bool:
+def _is_in_blocks(node: Node, graph: Graph, dtypes: Collection[str]) -> bool:
     """Whether it restores a constant matrix whose codes lie around the middle, as we write them."""
     codes = graph.weights.get(node.inputs[0])
-    if codes is None or len(codes.shape) != 2 or any(name not in graph.weights for name in node.inputs[1:]):
+    if codes is None or codes.dtype not in dtypes or len(codes.shape) != 2:
+        return False
+    if any(name not in graph.weights for name in node.inputs[1:]):
         return False
     if (node.attributes.get("block_size"), node.attributes.get("axis", 1)) != (BLOCK, 0):
         return False
     if len(node.inputs) < 3:
-        return codes.dtype == "int4"
+        return codes.dtype != "uint8"
     return codes.dtype == "uint8" and bool((graph.weights[node.inputs[2]].array() == ORIGIN).all())
 
 

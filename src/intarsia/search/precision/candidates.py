@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
+from math import sqrt
 
+from intarsia.backends import registry
 from intarsia.config import RunSettings
+from intarsia.config.precision import Precision, Scheme
 from intarsia.cost.records.record import Failure
 from intarsia.graph import Graph
+from intarsia.graph.quantise import Layer
 from intarsia.partitioning import Partition, Partitioning
 from intarsia.planning.problem import Candidate
 from intarsia.runtime.artifact.machine import this_machine
@@ -17,6 +21,9 @@ from intarsia.search.collage.cost_attribution import total_work
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
 from intarsia.target.reduced_precision import reduced_targets
+
+_GOLDEN = (sqrt(5.0) - 1.0) / 2.0
+"""Its multiples are spread the most evenly, whole numbers taken off."""
 
 
 def in_reduced_types(partitions: Sequence[Partition]) -> Iterator[tuple[Partition, ...]]:
@@ -28,6 +35,36 @@ def in_reduced_types(partitions: Sequence[Partition]) -> Iterator[tuple[Partitio
             replace(partition, target=own[min(place, len(own) - 1)]) if own else partition
             for partition, own in zip(partitions, choices, strict=True)
         )
+
+
+def on_extensions(plan: Candidate, targets: Iterable[Target]) -> Iterator[Candidate]:
+    """A plan of one engine on each of these that add kernels of their own to that one's.
+
+    In fp32 such an engine may take nothing of a model for which it has no kernels. It may have some for few bits.
+    """
+    if len(plan.partitions) > 1:
+        return
+    (partition,) = plan.partitions
+    for target in targets:
+        if registry.of(target).extends == partition.target.kind.name:
+            moved = replace(partition, target=target)
+            yield replace(plan, name=f"{target}, {plan.name}", label=str(target), partitions=(moved,))
+
+
+def packs_12_bits(partitions: Iterable[Partition]) -> bool:
+    """Whether all engines of a plan read weights in 12 bits as fast as that allows."""
+    return all(registry.of(partition.target).packs_12_bits for partition in partitions)
+
+
+def with_rest(precision: Precision, layers: Iterable[Layer]) -> Precision:
+    """With those of these layers whose weights are in fp32 yet in 12 bits."""
+    schemes = dict.fromkeys((layer.node.id for layer in layers), Scheme.WEIGHTS_12)
+    return Precision.of({**schemes, **dict(precision.schemes)}, dict(precision.ranges), dict(precision.means))
+
+
+def spread(layers: Sequence[Layer], share: float) -> list[Layer]:
+    """This share of some layers, with no period: networks repeat theirs."""
+    return [layer for number, layer in enumerate(layers) if (number + 1) * _GOLDEN % 1.0 < share]
 
 
 def speed_settings(plan: Candidate, allowed: float) -> RunSettings:

@@ -14,10 +14,11 @@ from intarsia.graph.fingerprint import content_hash
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.decision.builder import plan_facts
-from intarsia.search.precision.reduced_precision import ReducedPrecision, ReducedPrecisionPlans
+from intarsia.search.precision.reduced_precision import ReducedPrecisionPlans
+from intarsia.search.precision.trials import ReducedPrecision
 from intarsia.target import Target
 
-VERSION = 6
+VERSION = 7
 """Part of every key: raised when the search or the measure of an error changes."""
 
 

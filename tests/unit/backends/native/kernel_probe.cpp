@@ -11,6 +11,7 @@
 // kernel_probe elu COUNT ALPHA reads x and writes the result.
 // kernel_probe shuffle N BLOCKS SIZES[3] STEP ORDER reads x in blocks, whose channels become so many blocks of them.
 // kernel_probe resize PLANES HEIGHT WIDTH TAPS ROWS COLUMNS reads x, places of rows and columns, and their weights.
+// kernel_probe packed BITS ROWS COLUMNS M HAS_BIAS reads x, bias and the packed weight, and writes their product.
 // kernel_probe expansion C K STRIDES[3] BEFORE[3] AFTER[3] (LOW HIGH SWISH)[2] N IN[3] reads weights and bias of a 1x1
 // convolution, those of a depthwise one, and x in blocks.
 // kernel_probe affine N BLOCKS PIXELS STAGES LOW HIGH reads x in blocks and factors and shifts of one or two stages.
@@ -26,6 +27,7 @@
 #include "blocks/elu.h"
 #include "kernels/expansion.h"
 #include "kernels/kernels.h"
+#include "kernels/packed_product.h"
 #include "blocks/normalisation.h"
 #include "blocks/padding.h"
 #include "blocks/pixel_shuffle.h"
@@ -154,6 +156,18 @@ int main(int, char** argv) {
         if (!intarsia::fits(down, height) || !intarsia::fits(across, width)) return 1;
         Numbers y(planes * rows * columns);
         intarsia::weighted_resize(down, across, x.data(), y.data(), planes, height, width, threads);
+        write(y);
+        return 0;
+    }
+    if (std::strcmp(name, "packed") == 0) {
+        intarsia::PackedWeight weight{number(), number(), number(), nullptr};
+        const std::size_t m = number(), has_bias = number();
+        const Numbers x = read(m * weight.rows), bias = read(has_bias * weight.columns);
+        std::vector<std::uint8_t> content(intarsia::packed_bytes(weight));
+        if (std::fread(content.data(), 1, content.size(), stdin) != content.size()) return 1;
+        weight.content = content.data();
+        Numbers y(m * weight.columns);
+        intarsia::packed_product(weight, x.data(), has_bias ? bias.data() : nullptr, y.data(), m, threads);
         write(y);
         return 0;
     }

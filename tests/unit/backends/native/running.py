@@ -14,6 +14,8 @@ import numpy as np
 
 from intarsia.backends.native import library, recipe
 from intarsia.backends.onnxruntime.kernels import KERNELS
+from intarsia.backends.onnxruntime.packed_products import packed
+from intarsia.graph.quantise.blocks import Blocks
 
 _PROBE = Path(__file__).with_name("kernel_probe.cpp")
 _FLAGS = ("-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-g1")
@@ -251,6 +253,34 @@ def resized(program: Path, sizes: Triple, results: tuple[int, int], taps: int, s
     told = _told(program, ("resize", *sizes, taps, *results), content)
     want = maps[0] @ x.astype(np.float64) @ maps[1].T
     return np.frombuffer(told, np.float32).reshape(want.shape), want
+
+
+def packed_product(
+    program: Path, block: int, bits: int, sizes: Triple, has_bias: bool, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The library's product of m rows by a weight of rows and columns in few bits, and numpy's by the same numbers."""
+    m, rows, columns = sizes
+    draw = np.random.default_rng(seed)
+    blocks = Blocks.of(draw.standard_normal((rows, columns)).astype(np.float32), bits)
+    x = draw.standard_normal((m, rows)).astype(np.float32)
+    bias = draw.standard_normal(columns if has_bias else 0).astype(np.float32)
+    want = x.astype(np.float64) @ blocks.restored() + (bias if has_bias else 0.0)
+    return _multiplied(program, block, x, blocks, bias), want
+
+
+def by_ones(program: Path, block: int, bits: int, x: np.ndarray) -> np.ndarray:
+    """The library's product of some rows by a weight of ones in few bits."""
+    return _multiplied(
+        program, block, x, Blocks.of(np.ones((x.shape[1], 5), np.float32), bits), np.zeros(0, np.float32)
+    )
+
+
+def _multiplied(program: Path, block: int, x: np.ndarray, weight: Blocks, bias: np.ndarray) -> np.ndarray:
+    bits = {"int4": 4, "uint8": 8, "int16": 12}[weight.codes.dtype.name]
+    words = ("packed", bits, *weight.codes.shape, len(x), int(bias.size > 0))
+    parts = (x, bias, packed(weight.codes, weight.scales, block))
+    told = _told(program, words, b"".join(each.tobytes() for each in parts))
+    return np.frombuffer(told, np.float32).reshape(len(x), -1)
 
 
 def affine(

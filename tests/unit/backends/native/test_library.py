@@ -98,7 +98,7 @@ def test_another_compiler_option_cpu_or_source_makes_another_library(
         case "options":
             monkeypatch.setenv("CXX", f"{path} -g")
         case "cpu":
-            monkeypatch.setattr(library, "cpu_features", lambda: CPU | {"avx512f"})
+            monkeypatch.setattr(library, "cpu_features", lambda: CPU | set(recipe.SETS))
         case _:
             monkeypatch.setattr(recipe, "fingerprint", lambda: "other")
     assert library.built() != before
@@ -148,7 +148,7 @@ def test_a_cpu_that_is_too_old_is_named(
 
 def test_the_block_is_that_of_the_widest_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     assert library.block() == 8
-    monkeypatch.setattr(library, "cpu_features", lambda: CPU | {"avx512f"})
+    monkeypatch.setattr(library, "cpu_features", lambda: CPU | set(recipe.SETS))
     assert library.block() == 16
 
 
@@ -178,6 +178,13 @@ def test_the_wheels_library_comes_before_the_compiler(
     assert calls(tmp_path) == []
 
 
+def test_a_cpu_with_a_part_of_what_a_block_of_16_needs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "cpu_features", lambda: {*recipe.NEEDED, "avx512f", "avx512vl"})
+    lack = library.cpu_lack()
+    assert lack is not None
+    assert lack.reason.endswith("this one lacks avx512bw, avx512dq")
+
+
 @pytest.mark.parametrize("change", ["wider CPU", "sources"])
 def test_a_wheels_library_for_another_cpu_or_of_other_sources_is_passed_over(
     wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
@@ -185,7 +192,7 @@ def test_a_wheels_library_for_another_cpu_or_of_other_sources_is_passed_over(
     if change == "sources":
         monkeypatch.setattr(recipe, "fingerprint", lambda: "other")
     else:  # blocks of 16 channels, which the library for AVX2 does not have
-        monkeypatch.setattr(library, "cpu_features", lambda: CPU | {"avx512f"})
+        monkeypatch.setattr(library, "cpu_features", lambda: CPU | set(recipe.SETS))
     assert library.prebuilt() is None
     assert library.built_before() is None
     lack = library.lack()

@@ -35,8 +35,9 @@ def planned(graph: Graph, schemes: Mapping[str, Scheme]) -> Plan:
 
 def test_what_is_read_in_few_bits_alone_is_packed() -> None:
     graph = loaded(decoder(width=64))
-    found = packed_weights(graph, [planned(graph, FEW)], [])
-    assert {name: tensor.bits for name, tensor in found.items()} == {"up0.w": 4, "down0.w": 8, "up1.w": 8}
+    found = packed_weights(graph, [planned(graph, {**FEW, "down1": Scheme.WEIGHTS_12})], [])
+    bits = {"up0.w": 4, "down0.w": 8, "up1.w": 8, "down1.w": 12}
+    assert {name: tensor.bits for name, tensor in found.items()} == bits
     assert packed_weights(graph, [planned(graph, FEW)], ["up0.w", "down0.w"]).keys() == {"up1.w"}
     assert packed_weights(graph, [planned(graph, {})], []) == {}
     # Plans for other sizes read some of them in another way.

@@ -76,10 +76,10 @@ def test_mixes(
     same(written(tmp_path / "m.intarsia", parts, settings), library, folders, feeds_of(1))
 
 
-@pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize("engine", ["onnxruntime", "openvino", "winograd"])
 def test_weights_in_few_bits(tmp_path: Path, library: Path, folders: str, engine: str) -> None:
     model = decoder(width=64)
-    schemes = {"up0": Scheme.WEIGHTS_4, "down0": Scheme.WEIGHTS_8, "down1": Scheme.WEIGHTS_4}
+    schemes = {"up0": Scheme.WEIGHTS_4, "down0": Scheme.WEIGHTS_8, "down1": Scheme.WEIGHTS_12}
     parts = [(engine, [node.name for node in model.graph.node])]
     settings = RunSettings(threads=2, spin=Spin.CALL, max_error=0.5)
     path = written(tmp_path / "m.intarsia", parts, settings, model, Precision.of(schemes, {}))

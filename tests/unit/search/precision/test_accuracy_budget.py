@@ -15,7 +15,8 @@ from intarsia.cost.timing.timetable import Timetable
 from intarsia.cost.worker.progress import unwatched
 from intarsia.planning.problem import Candidate
 from intarsia.search.precision.accuracy_budget import AccuracyBudget
-from intarsia.search.precision.reduced_precision import ReducedPrecision, ReducedPrecisionPlans
+from intarsia.search.precision.reduced_precision import ReducedPrecisionPlans
+from intarsia.search.precision.trials import ReducedPrecision
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
 from tests.unit.graph.quantise.networks import loaded, residual

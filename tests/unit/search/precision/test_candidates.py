@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from intarsia.backends.contract.failures import Cause
+from intarsia.config import RunSettings
 from intarsia.config.precision import Precision, Scheme
 from intarsia.cost.records.record import Failure
+from intarsia.graph.quantise import layers_of
 from intarsia.partitioning import Partition
+from intarsia.planning.problem import Candidate
 from intarsia.search.precision import candidates
-from intarsia.search.precision.candidates import Cut, in_reduced_types, most_that_fits
+from intarsia.search.precision.candidates import Cut, in_reduced_types, most_that_fits, on_extensions, spread, with_rest
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
+from tests.unit.graph.quantise.networks import decoder, loaded
 from tests.unit.search.fakes import chain_problem
 
+DECODER = loaded(decoder(width=64))
 EXACT, REDUCED = Target("openvino"), Target("openvino -inference-precision=bf16")
 
 
@@ -44,6 +51,38 @@ def test_each_engine_that_can_computes_in_less() -> None:
 def test_a_part_may_compute_in_a_type_and_in_schemes() -> None:
     precision = Precision.of({"a": Scheme.STATIC}, {"x": (0.0, 1.0)})
     assert Partition(target=REDUCED, nodes=("a",), precision=precision).precisions == ("bf16", "int8-static")
+
+
+def test_a_plan_of_one_engine_moves_to_those_that_extend_it() -> None:
+    part, ours = Partition(target=Target("onnxruntime"), nodes=("a",)), Target("winograd -threads=2")
+    plan = Candidate(
+        name="best", label="onnxruntime", partitions=(part,), settings=RunSettings(threads=2), predicted_ms=(3.0,)
+    )
+    (moved,) = on_extensions(plan, [part.target, EXACT, ours])
+    assert moved.partitions == (Partition(target=ours, nodes=("a",)),)
+    assert (moved.label, moved.name, moved.total_ms) == (str(ours), f"{ours}, best", 3.0)
+    assert list(on_extensions(replace(plan, partitions=(part, part)), [ours])) == []
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
+def test_a_share_of_layers_is_spread_over_all_kinds(share: float) -> None:
+    layers: Any = range(48)
+    taken: Any = spread(layers, share)
+    assert len(taken) == pytest.approx(share * 48, abs=1)
+    for period in (2, 3, 4):
+        of_each = [sum(number % period == kind for number in taken) for kind in range(period)]
+        assert min(of_each) >= share * 48 / period / 2
+    assert spread(layers, 0.0) == []
+    assert spread(layers, 1.0) == list(layers)
+
+
+def test_the_rest_has_12_bits() -> None:
+    layers = [layer for layer in layers_of(DECODER, DECODER.nodes) if layer.node.id != "up1"]
+    found = with_rest(Precision.of({"up0": Scheme.WEIGHTS_8}, {}), layers)
+    assert dict(found.schemes) == {
+        "up0": Scheme.WEIGHTS_8,
+        **dict.fromkeys(("down0", "down1"), Scheme.WEIGHTS_12),
+    }
 
 
 def test_a_cut_covers_the_model_in_order() -> None:

@@ -23,11 +23,11 @@ from intarsia.search.decision import decide as module
 from intarsia.search.decision.final_benchmark import FinalBenchmark
 from intarsia.search.precision import reduced_precision as reduced_module
 from intarsia.search.precision.reduced_precision import (
-    ReducedPrecision,
     ReducedPrecisionPlans,
     ReducedPrecisionSearch,
     starting_points,
 )
+from intarsia.search.precision.trials import ReducedPrecision
 from intarsia.search.precision.validation_set import Accuracy
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
@@ -64,11 +64,11 @@ def test_a_whole_plan_is_tried_up_to_the_error_and_near_it_a_part_too(
     whole = ReducedPrecision(candidate=plan("whole", 5.0), error=error)
     part = ReducedPrecision(candidate=plan("part", 6.0), error=0.009)
     monkeypatch.setattr(reduced_module, "in_reduced_types", lambda partitions: [partitions])
-    monkeypatch.setattr(search, "_error", lambda partitions, settings: error)
-    monkeypatch.setattr(search, "_reduced", lambda each, partitions: whole)
+    monkeypatch.setattr(search.trials, "error", lambda partitions, settings: error)
+    monkeypatch.setattr(search.trials, "reduced", lambda each, partitions: whole)
     monkeypatch.setattr(search, "_cut", lambda each, partitions, found, choosers: part)
     search._try_types(plan("openvino", 10.0), cast("Any", None))
-    assert [each.candidate.label for each in search._found] == kept
+    assert [each.candidate.label for each in search.trials.found] == kept
 
 
 @pytest.mark.parametrize(("ms", "found_ms", "is_tried"), [(10.9, 0, True), (11.1, 0, False), (9.0, 7.1, False)])
@@ -80,14 +80,14 @@ def test_a_type_that_is_known_to_be_slower_than_other_plans_is_not_tried(
     measurer = SimpleNamespace(knows=lambda *_: True, cost_of_plan=lambda *_: measured(ms))
     search = ReducedPrecisionSearch(problem, cast("Any", measurer), cast("Any", None), unwatched)
     if found_ms:
-        search._found.append(ReducedPrecision(candidate=plan("found", found_ms), error=0.0))
+        search.trials.found.append(ReducedPrecision(candidate=plan("found", found_ms), error=0.0))
     whole = ReducedPrecision(candidate=plan("whole", 5.0), error=0.001)
     monkeypatch.setattr(reduced_module, "in_reduced_types", lambda partitions: [partitions])
-    monkeypatch.setattr(search, "_error", lambda partitions, settings: 0.001)
-    monkeypatch.setattr(search, "_reduced", lambda each, partitions: whole)
+    monkeypatch.setattr(search.trials, "error", lambda partitions, settings: 0.001)
+    monkeypatch.setattr(search.trials, "reduced", lambda each, partitions: whole)
     search._try_types(plan("openvino", 10.0), cast("Any", None))
-    assert (whole in search._found) is is_tried
-    assert bool(search._dropped) is not is_tried
+    assert (whole in search.trials.found) is is_tried
+    assert bool(search.trials.dropped) is not is_tried
 
 
 def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: Candidate | None = None) -> Any:

@@ -8,7 +8,8 @@
 #include "expansion_op.h"
 #include "normalisation_op.h"
 #include "partition_op.h"
-#include "resize_op.h"
+#include "plain/product_op.h"
+#include "plain/resize_op.h"
 
 namespace {
 
@@ -40,6 +41,7 @@ OrtCustomOpDomain* domain(const Functions& ort) {
     static const intarsia::LocalResponseOperator local_response(ort);
     static const intarsia::InstanceNormalisationOperator instance_normalisation(ort);
     static const intarsia::PartitionOperator partition(ort);
+    static const intarsia::ProductOperator product(ort);
     static OrtCustomOpDomain* const made = [&] {
         OrtCustomOpDomain* fresh = nullptr;
         check(ort, ort.create_domain("intarsia", &fresh));
@@ -48,7 +50,8 @@ OrtCustomOpDomain* domain(const Functions& ort) {
         }
         const OrtCustomOp* others[] = {&to_blocks, &from_blocks, &max_pool,       &pad,
                                         &scale,     &prelu,       &affine,         &local_response,
-                                        &instance_normalisation,  &partition, &depth_to_space, &elu, &expansion, &resize};
+                                        &instance_normalisation,  &partition, &depth_to_space, &elu, &expansion, &resize,
+                                        &product};
         for (const OrtCustomOp* each : others) {
             check(ort, ort.add_to_domain(fresh, each));
         }

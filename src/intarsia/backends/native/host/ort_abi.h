@@ -66,6 +66,7 @@ namespace intarsia::ort {
 constexpr std::uint32_t kApiVersion = 18;  // the first with GetMayInplace; KernelContext_ParallelFor came with 17
 
 constexpr int kFloat = 1;            // ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT
+constexpr int kBytes = 2;            // ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8
 constexpr int kRequired = 0;         // INPUT_OUTPUT_REQUIRED
 constexpr int kOptional = 1;         // INPUT_OUTPUT_OPTIONAL
 constexpr int kVariadic = 2;         // INPUT_OUTPUT_VARIADIC

@@ -2,7 +2,7 @@
 // [results, taps].
 #pragma once
 
-#include "blocked.h"
+#include "host/blocked.h"
 #include "blocks/weighted_resize.h"
 
 namespace intarsia {

@@ -1,4 +1,4 @@
-#include "resize_op.h"
+#include "host/plain/resize_op.h"
 
 namespace intarsia {
 

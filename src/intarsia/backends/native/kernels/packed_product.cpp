@@ -1,0 +1,197 @@
+#include "kernels/packed_product.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "kernels/vector.h"
+
+namespace intarsia {
+namespace {
+
+constexpr std::size_t kPairs = kRun / 2;
+constexpr float kMost = 32767;
+constexpr float kLeast = 1e-30f;        // a run with nothing larger counts as zero
+constexpr std::size_t kTaskBytes = 1 << 16;  // of the weight: long enough to hide what handing out a task costs
+constexpr std::int32_t kMiddle = 8;     // stands for zero in 4 bits
+
+#if defined(__AVX512F__)
+using Ints = __m512i;  // 32-bit sums, or twice as many 16-bit numbers
+inline Ints every(std::int32_t value) { return _mm512_set1_epi32(value); }
+inline Ints wide(const std::uint8_t* codes) {
+    return _mm512_maskz_cvtepi8_epi16(0xffffffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)));
+}
+inline Ints words(const std::uint8_t* codes) { return _mm512_loadu_si512(codes); }
+inline Ints joined(Ints high, Ints low) {
+    return _mm512_or_si512(_mm512_maskz_slli_epi16(0xffffffff, high, 4), low);
+}
+template <int Place>
+Ints quarter(Ints words) {
+    return _mm512_and_si512(_mm512_maskz_srli_epi16(0xffffffff, words, 4 * Place), _mm512_set1_epi16(15));
+}
+inline Ints add_products(Ints sums, Ints a, Ints b) { return _mm512_add_epi32(sums, _mm512_madd_epi16(a, b)); }
+inline Vec to_floats(Ints numbers) { return _mm512_maskz_cvtepi32_ps(0xffff, numbers); }
+#else
+using Ints = __m256i;
+inline Ints every(std::int32_t value) { return _mm256_set1_epi32(value); }
+inline Ints wide(const std::uint8_t* codes) {
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes)));
+}
+inline Ints words(const std::uint8_t* codes) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)); }
+inline Ints joined(Ints high, Ints low) { return _mm256_or_si256(_mm256_slli_epi16(high, 4), low); }
+template <int Place>
+Ints quarter(Ints words) {
+    return _mm256_and_si256(_mm256_srli_epi16(words, 4 * Place), _mm256_set1_epi16(15));
+}
+inline Ints add_products(Ints sums, Ints a, Ints b) { return _mm256_add_epi32(sums, _mm256_madd_epi16(a, b)); }
+inline Vec to_floats(Ints numbers) { return _mm256_cvtepi32_ps(numbers); }
+#endif
+
+// The other factor in 16 bits.
+struct Factor {
+    Factor(const float* x, std::size_t m, std::size_t length)
+        : runs(steps(length, kRun)), numbers(m * runs * kRun), scales(m * runs), sums(m * runs) {
+        for (std::size_t run = 0; run < m * runs; ++run) {
+            const std::size_t first = run % runs * kRun;
+            round(x + run / runs * length + first, std::min(kRun, length - first), run);
+        }
+    }
+
+    // The numbers 2 i and 2 i + 1 of a run.
+    std::int32_t pair(std::size_t row, std::size_t run, std::size_t i) const {
+        std::int32_t both;
+        std::memcpy(&both, &numbers[(row * runs + run) * kRun + 2 * i], sizeof both);
+        return both;
+    }
+
+    std::size_t runs;
+    std::vector<std::int16_t> numbers;  // [m][runs][32], zeros behind the last
+    std::vector<float> scales;          // [m][runs]
+    std::vector<std::int32_t> sums;     // of the numbers
+
+  private:
+    // Where something is no number, or infinite, the scale is none, and so the result.
+    void round(const float* from, std::size_t count, std::size_t run) {
+        float padded[kRun] = {};
+        if (count < kRun) from = std::copy_n(from, count, padded) - count;
+        std::int16_t* to = &numbers[run * kRun];
+        const Vec zero = broadcast(0);
+        Vec largest = zero, odd = zero;
+        for (std::size_t i = 0; i < kRun; i += kBlock) {
+            const Vec x = load(from + i);
+            largest = larger(largest, larger(x, zero - x));
+            odd = multiply_add(x, zero, odd);
+        }
+        if (std::isnan(total(odd))) {
+            std::fill_n(to, kRun, std::int16_t{1});
+            scales[run] = std::numeric_limits<float>::quiet_NaN();
+            return;
+        }
+        float lanes[kBlock];
+        store(lanes, largest);
+        const float most = *std::max_element(lanes, lanes + kBlock);
+        if (most <= kLeast) return;
+        const float factor = kMost / most;
+        std::int32_t sum = 0;
+        for (std::size_t i = 0; i < kRun; ++i) {
+            const float scaled = from[i] * factor;
+            to[i] = static_cast<std::int16_t>(static_cast<std::int32_t>(scaled + (scaled < 0 ? -0.5f : 0.5f)));
+            sum += to[i];
+        }
+        scales[run] = most / kMost;
+        sums[run] = sum;
+    }
+};
+
+constexpr std::size_t code_bytes(std::size_t bits) { return kRun * kBlock * bits / 8; }
+constexpr std::size_t run_bytes(std::size_t bits) { return code_bytes(bits) + sizeof(Vec); }
+
+// The products of `Rows` rows by one run of a block of columns, without the scale of the weight.
+template <std::size_t Bits, std::size_t Rows>
+inline void run_of(const std::uint8_t* codes, const Factor& x, std::size_t row, std::size_t run, Vec (&sums)[Rows]) {
+    Ints found[Rows];
+    for (std::size_t r = 0; r < Rows; ++r) {
+        found[r] = every(Bits == 4 ? -kMiddle * x.sums[(row + r) * x.runs + run] : 0);
+    }
+    const auto add = [&](Ints weight, std::size_t pair) {
+        for (std::size_t r = 0; r < Rows; ++r) {
+            found[r] = add_products(found[r], weight, every(x.pair(row + r, run, pair)));
+        }
+    };
+    const auto whole = [&](std::size_t pair) { return wide(codes + pair * 2 * kBlock); };
+    if constexpr (Bits == 8) {
+        for (std::size_t i = 0; i < kPairs; ++i) add(whole(i), i);
+    } else {
+        const std::uint8_t* low = codes + (Bits == 12 ? code_bytes(8) : 0);
+        for (std::size_t i = 0; i < kPairs / 4; ++i) {
+            const Ints four = words(low + i * 4 * kBlock);
+            const Ints apart[] = {quarter<0>(four), quarter<1>(four), quarter<2>(four), quarter<3>(four)};
+            for (std::size_t place = 0; place < 4; ++place) {
+                const std::size_t pair = i + place * kPairs / 4;
+                add(Bits == 12 ? joined(whole(pair), apart[place]) : apart[place], pair);
+            }
+        }
+    }
+    for (std::size_t r = 0; r < Rows; ++r) {
+        sums[r] = to_floats(found[r]) * broadcast(x.scales[(row + r) * x.runs + run]);
+    }
+}
+
+// The results of `Rows` rows in one block of columns.
+template <std::size_t Bits, std::size_t Rows>
+void block_of(const PackedWeight& weight, std::size_t block, const Factor& x, std::size_t row, const float* bias,
+              float* y) {
+    const std::uint8_t* codes = weight.content + block * x.runs * run_bytes(Bits);
+    Vec totals[Rows];
+    for (std::size_t r = 0; r < Rows; ++r) totals[r] = broadcast(0);
+    for (std::size_t run = 0; run < x.runs; ++run, codes += run_bytes(Bits)) {
+        Vec sums[Rows];
+        run_of<Bits>(codes, x, row, run, sums);
+        const Vec scales = load(reinterpret_cast<const float*>(codes + code_bytes(Bits)));
+        for (std::size_t r = 0; r < Rows; ++r) totals[r] = multiply_add(sums[r], scales, totals[r]);
+    }
+    const std::size_t first = block * kBlock, count = std::min(kBlock, weight.columns - first);
+    for (std::size_t r = 0; r < Rows; ++r) {
+        alignas(64) float found[kBlock];
+        store(found, totals[r]);
+        float* to = y + (row + r) * weight.columns + first;
+        for (std::size_t i = 0; i < count; ++i) to[i] = bias == nullptr ? found[i] : found[i] + bias[first + i];
+    }
+}
+
+template <std::size_t Bits>
+void product_of(const PackedWeight& weight, const float* x, const float* bias, float* y, std::size_t m,
+                const Threads& threads) {
+    const Factor factor(x, m, weight.rows);
+    const std::size_t blocks = steps(weight.columns, kBlock);
+    const std::size_t each = std::max<std::size_t>(1, kTaskBytes / std::max<std::size_t>(1, factor.runs * run_bytes(Bits)));
+    threads.share(steps(blocks, each), [&](std::size_t task) {
+        const std::size_t end = std::min(blocks, (task + 1) * each);
+        for (std::size_t block = task * each; block < end; ++block) {
+            std::size_t row = 0;
+            for (; row + 4 <= m; row += 4) block_of<Bits, 4>(weight, block, factor, row, bias, y);
+            for (; row < m; ++row) block_of<Bits, 1>(weight, block, factor, row, bias, y);
+        }
+    });
+}
+
+}  // namespace
+
+std::size_t packed_bytes(const PackedWeight& weight) {
+    const bool is_known = weight.bits == 4 || weight.bits == 8 || weight.bits == 12;
+    return is_known ? steps(weight.columns, kBlock) * steps(weight.rows, kRun) * run_bytes(weight.bits) : 0;
+}
+
+void packed_product(const PackedWeight& weight, const float* x, const float* bias, float* y, std::size_t m,
+                    const Threads& threads) {
+    switch (weight.bits) {
+        case 4: return product_of<4>(weight, x, bias, y, m, threads);
+        case 8: return product_of<8>(weight, x, bias, y, m, threads);
+        case 12: return product_of<12>(weight, x, bias, y, m, threads);
+        default: return;
+    }
+}
+
+}  // namespace intarsia

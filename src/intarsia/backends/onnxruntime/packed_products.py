@@ -1,0 +1,113 @@
+"""Products by weights in blocks as the operator ``intarsia::PackedProduct``, whose kernel reads them packed.
+
+What a weight is multiplied with stays about exact, where ``MatMulNBits`` rounds it to 8 bits; and there are weights in
+12 bits. The layout is that of `native/kernels/packed_product.h`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from intarsia.backends.onnxruntime.block_products import restored_weights
+from intarsia.graph.quantise import BLOCK, ORIGIN, GraphDraft
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph, Node, SubModel
+
+OPERATOR = "PackedProduct"
+_DOMAIN = "intarsia"
+_BITS = {"int4": 4, "uint8": 8, "int16": 12}
+_MOST = 2047
+"""The largest code in 12 bits for which a run's sum stays in 32."""
+_MIDDLE = 8
+"""What stands for zero in 4 bits."""
+
+
+def with_packed_products(model: SubModel, block: int) -> SubModel:
+    """The sub-graph with each product by a weight in blocks, and the bias behind it, as one operator.
+
+    Args:
+        block: Columns that the kernel computes together on this processor.
+    """
+    graph = model.graph
+    restored = {id_: node for id_, node in restored_weights(model, _BITS).items() if _fits(node, graph)}
+    if not restored:
+        return model
+    inside = {node.id for node in model.nodes}
+    sums = {id_: _sum(graph.node(id_), graph, inside) for id_ in restored}
+    gone = {node.id for node in (*restored.values(), *sums.values()) if node is not None}
+    draft = GraphDraft(graph)
+    for node in model.nodes:
+        if node.id in restored:
+            _write(draft, node, restored[node.id], sums[node.id], block)
+        elif node.id not in gone:
+            draft.keep(node)
+    return draft.finish_part(model)
+
+
+def _fits(restored: Node, graph: Graph) -> bool:
+    """Whether codes are in 12 bits where they have 16: a model's own ones may be larger."""
+    codes = graph.weights[restored.inputs[0]]
+    return codes.dtype != "int16" or int(np.abs(codes.array().astype(np.int32)).max()) <= _MOST
+
+
+def _sum(product: Node, graph: Graph, inside: set[str]) -> Node | None:
+    """What adds a constant number for each column to a product, and is all that reads it."""
+    value = graph.values[product.outputs[0]]
+    if len(value.consumers) != 1 or value.is_output:
+        return None
+    reader = graph.nodes[value.consumers[0]]
+    if reader.id not in inside or reader.op_type != "Add" or reader.domain:
+        return None
+    bias = graph.weights.get(_bias(reader, value.name))
+    fits = bias is not None and bias.shape == graph.weights[_codes(product, graph)].shape[1:]
+    return reader if fits else None
+
+
+def _bias(reader: Node, product: str) -> str:
+    first, second = reader.inputs
+    return second if first == product else first
+
+
+def _codes(product: Node, graph: Graph) -> str:
+    producer = graph.values[product.inputs[1]].producer
+    assert producer is not None
+    return graph.nodes[producer].inputs[0]
+
+
+def _write(draft: GraphDraft, product: Node, restored: Node, total: Node | None, block: int) -> None:
+    codes, scales = (draft.graph.weights[name] for name in restored.inputs[:2])
+    array = codes.array()
+    inputs = [product.inputs[0], draft.weight(f"{codes.name}/packed", packed(array, scales.array(), block))]
+    (output,) = product.outputs
+    if total is not None:
+        inputs.append(_bias(total, output))
+        (output,) = total.outputs
+    sizes = [_BITS[codes.dtype], *array.shape]
+    draft.add(OPERATOR, inputs, output, output, domain=_DOMAIN, sizes=sizes)
+
+
+def packed(codes: np.ndarray, scales: np.ndarray, block: int) -> np.ndarray:
+    """Codes [rows, columns] and scales [runs, columns] as bytes: [columns / block, runs, bytes of a run]."""
+    bits = _BITS[codes.dtype.name]
+    rows, columns = codes.shape
+    runs, blocks = -(-rows // BLOCK), -(-columns // block)
+    whole = np.zeros((runs * BLOCK, blocks * block), np.int16)
+    whole[:rows, :columns] = codes.astype(np.int16) - np.int16(ORIGIN if bits == 8 else 0)
+    steps = np.zeros((runs, blocks * block), np.float32)
+    steps[:, :columns] = scales
+    pairs = whole.reshape(runs, BLOCK // 2, 2, blocks, block).transpose(3, 0, 1, 4, 2)
+    parts = {4: [_quarters(pairs + np.int16(_MIDDLE))], 8: [pairs.astype(np.int8)]}.get(bits)
+    parts = parts or [(pairs >> 4).astype(np.int8), _quarters(pairs & np.int16(15))]
+    parts.append(steps.reshape(runs, blocks, block).transpose(1, 0, 2))
+    rows_of_bytes = [np.ascontiguousarray(each).reshape(blocks, runs, -1).view(np.uint8) for each in parts]
+    return np.concatenate(rows_of_bytes, axis=2)
+
+
+def _quarters(numbers: np.ndarray) -> np.ndarray:
+    """Numbers of 4 bits [blocks, runs, 16, block, 2], four in a word: at i, i + 4, i + 8 and i + 12, lowest first."""
+    first, second, third, fourth = np.split(numbers, 4, axis=2)
+    words: np.ndarray = first | second << 4 | third << 8 | fourth << 12
+    return words

@@ -1,0 +1,95 @@
+"""Plans whose weights alone are in few bits, for models that wait for their weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from intarsia.config.precision import Precision
+from intarsia.partitioning import Partition, Partitioning, with_precision
+from intarsia.planning.problem import Candidate
+from intarsia.search.precision.candidates import on_extensions, packs_12_bits, spread, with_rest
+from intarsia.search.precision.choosers import OUT_OF_TIME, Choosers
+from intarsia.search.precision.families import WEIGHTS
+from intarsia.search.precision.layer_trials import IN_WEIGHTS, try_layers
+from intarsia.search.precision.trials import ReducedPrecision, Trials
+from intarsia.search.thresholds import PRECISION
+
+
+class WeightTrials:
+    """First all weights alike, for which nothing need be learnt of single layers; then each as its error allows."""
+
+    def __init__(self, trials: Trials) -> None:
+        self._trials = trials
+        self._graph = trials.problem.graph
+        self._layers = WEIGHTS.layers(self._graph)
+        self._whole: list[tuple[Candidate, ReducedPrecision]] = []
+        """Plans that are faster with all weights in 8 bits, and what those came to."""
+
+    def try_all(self, tried: Sequence[Candidate]) -> None:
+        """All weights in 8 bits, or some in 12.
+
+        Engines that have 12 bits too leave the other factor exact, and come first: where 8 bits are too few for all
+        weights on such a one, they are on the others.
+        """
+        if not self._layers:
+            return
+        several = [own for plan in tried for own in (plan, *on_extensions(plan, self._trials.problem.targets))]
+        for plan in sorted(several, key=lambda plan: not packs_12_bits(plan.partitions)):
+            whole = self._in_8_bits(plan)
+            if whole is None:
+                continue
+            self._whole.append((plan, whole))
+            if packs_12_bits(plan.partitions) and not self._trials.fits(whole.error):
+                self._some_in_12_bits(plan, whole.error)
+                return
+
+    def try_layers(self, choosers: Choosers) -> None:
+        """Weights in 4 bits as far as the error allows it, or some in more where 8 are too few."""
+        for plan, whole in self._whole:
+            rounded = choosers.error_of_all(WEIGHTS)
+            if isinstance(rounded, str):
+                self._trials.keep(rounded, plan, IN_WEIGHTS)
+                continue
+            # What is left of the error beside that of the weights comes of the engine, which rounds the other factors.
+            engine = math.sqrt(max(whole.error**2 - rounded**2, 0.0))
+            try_layers(self._trials, choosers, plan, plan.partitions, family=WEIGHTS, base=engine)
+
+    def _in_8_bits(self, plan: Candidate) -> ReducedPrecision | None:
+        """All of them, whatever the error is; ``None`` where that is not faster."""
+        trials = self._trials
+        every = Precision.of(dict.fromkeys((layer.node.id for layer in self._layers), WEIGHTS.ways[0]), {})
+        whole = self._cover(plan, every)
+        if whole in trials.tried:
+            return None
+        trials.tried.add(whole)
+        in_time = trials.fits_time(trials.plan_s(plan))
+        # So much error tells how fast it is: some of the weights may fit.
+        most = PRECISION.packed_error if packs_12_bits(whole) else PRECISION.weights_error
+        reduced = trials.reduced(plan, whole, slower=1.0, checked_by=most) if in_time else OUT_OF_TIME
+        if isinstance(reduced, str) or trials.fits(reduced.error):
+            trials.keep(reduced, plan, IN_WEIGHTS)
+        return None if isinstance(reduced, str) else reduced
+
+    def _some_in_12_bits(self, plan: Candidate, error: float) -> None:
+        """Squares of errors add up, which tells how many may have 8. They are spread over the model."""
+        trials, share = self._trials, 1.0
+        for _ in range(PRECISION.layer_tries):
+            if not trials.fits_time(trials.plan_s(plan)):
+                trials.keep(OUT_OF_TIME, plan, IN_WEIGHTS)
+                return
+            share *= (PRECISION.spread_aim * trials.allowed / error) ** 2
+            few = dict.fromkeys((layer.node.id for layer in spread(self._layers, share)), WEIGHTS.ways[0])
+            cover = self._cover(plan, with_rest(Precision.of(few, {}), self._layers))
+            if cover in trials.tried:  # layers are few
+                continue
+            trials.tried.add(cover)
+            reduced = trials.reduced(plan, cover, checked_by=PRECISION.weights_error)
+            if isinstance(reduced, str) or trials.fits(reduced.error):
+                trials.keep(reduced, plan, IN_WEIGHTS)
+                return
+            error = reduced.error
+        trials.keep("its error stayed too large with more bits", plan, IN_WEIGHTS)
+
+    def _cover(self, plan: Candidate, precision: Precision) -> tuple[Partition, ...]:
+        return with_precision(self._graph, Partitioning(partitions=plan.partitions), precision).partitions
