@@ -157,6 +157,31 @@ def _layers(precision: Mapping[str, Any] | None) -> dict[str, int]:
     return {name: len(nodes) for name, nodes in (precision or {}).items() if name != "ranges"}
 
 
+def table(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Against the best engine in fp32, and the fastest quantiser whose error is no larger than the one allowed."""
+    yield ("network", "allowed", "Intarsia, ms", "x best engine in fp32", "x ORT's quantiser", "largest error", "ships")
+    for network, entry in found["networks"].items():
+        for allowed, each in entry["allowed"].items():
+            ratios = each["times_as_fast_as"]
+            quantised = [name for name in ratios if name in entry["quantiser_errors"]]
+            exact = [name for name in ratios if name not in quantised]
+            yield (
+                network,
+                allowed,
+                f"**{each['median_ms'][competitors.PRODUCT]:.1f}**",
+                _fastest(ratios, exact),
+                _fastest(ratios, quantised) if quantised else "none keeps to it",
+                f"{each['worst_error']:.4f}",
+                each["chosen"] + " (void)" * each["void"],
+            )
+
+
+def _fastest(ratios: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> str:
+    """Of these contenders, the one that is the least behind."""
+    best = min((ratios[name] for name in names), key=lambda ratio: ratio["median"])
+    return f"{best['median']:.2f} ({best['low']:.2f} to {best['high']:.2f})"
+
+
 def told(found: Mapping[str, Any]) -> str:
     """One line about a network."""
     return "; ".join(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import record_stores, scale, serving_tables
+from benchmarks import record_stores, scale, serving_tables, weight_only
 from benchmarks.accuracy import RESULTS as ACCURACY
 from benchmarks.as_it_comes import OTHER
 from benchmarks.as_it_comes import RESULTS as AS_IT_COMES
@@ -469,9 +469,10 @@ SERVED: Mapping[Path, Mapping[str, Callable[[Json], str]]] = {
         "scale here": lambda found: "\n".join(scale.here_table(found)),
         "scale fleets": lambda found: "\n".join(scale.fleet_table(found)),
     },
+    weight_only.RESULTS: {"weight only": lambda found: _table(weight_only.table(found))},
     record_stores.RESULTS: {"scale stores": lambda found: "\n".join(record_stores.table(found))},
 }
-"""The parts of the pages on serving and on scale, by the files of their figures."""
+"""The parts of pages whose benchmarks write their own tables, by the files of their figures."""
 
 
 def main() -> None:

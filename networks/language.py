@@ -56,7 +56,13 @@ def wide_decode() -> Sketch:
     """The same with 8 blocks of more than twice the width, and few words: a gigabyte of weights, which are all read."""
     return _step(
         transformers.GPT2Config(
-            attn_implementation=_SPELT_OUT, n_layer=8, n_embd=1664, n_head=26, vocab_size=2048, eos_token_id=0
+            attn_implementation=_SPELT_OUT,
+            n_layer=8,
+            n_embd=1664,
+            n_head=26,
+            vocab_size=2048,
+            bos_token_id=0,
+            eos_token_id=0,
         )
     )
 

@@ -29,7 +29,7 @@ def _usable() -> None:
         pytest.skip(f"winograd cannot be used here: {found.reason}")
 
 
-@pytest.mark.parametrize("scheme", [Scheme.WEIGHTS_12, Scheme.WEIGHTS_8, Scheme.WEIGHTS_4])
+@pytest.mark.parametrize("scheme", [Scheme.WEIGHTS_12, Scheme.WEIGHTS_10, Scheme.WEIGHTS_8, Scheme.WEIGHTS_4])
 @pytest.mark.parametrize("shape", [(1, 128), (2, 3, 45), (33, 64)])
 @pytest.mark.parametrize("columns", [1, 7, 100])
 def test_it_multiplies_by_what_the_blocks_stand_for(scheme: Scheme, shape: tuple[int, ...], columns: int) -> None:

@@ -18,13 +18,16 @@ class Scheme(StrEnum):
     """The weight is read in 8 bits, with a scale for each block of it; what it is multiplied with stays in fp32."""
     WEIGHTS_4 = "weights-int4"
     """As ``WEIGHTS_8`` in 4 bits."""
+    WEIGHTS_10 = "weights-int10"
+    """As ``WEIGHTS_8`` in 10 bits: a fourth of its error."""
     WEIGHTS_12 = "weights-int12"
     """As ``WEIGHTS_8`` in 12 bits: a sixteenth of its error."""
 
     @property
     def weight_bits(self) -> int | None:
         """Bits of a weight, where nothing but the weight has few; else ``None``."""
-        return {Scheme.WEIGHTS_4: 4, Scheme.WEIGHTS_8: 8, Scheme.WEIGHTS_12: 12}.get(self)
+        name, _, bits = self.value.partition("-int")
+        return int(bits) if name == "weights" else None
 
     @property
     def needs_ranges(self) -> bool:

@@ -1,7 +1,7 @@
 """Products by weights in blocks as the operator ``intarsia::PackedProduct``, whose kernel reads them packed.
 
 What a weight is multiplied with stays about exact, where ``MatMulNBits`` rounds it to 8 bits; and there are weights in
-12 bits. The layout is that of `native/kernels/packed_product.h`.
+12 and 10 bits. The layout is that of `native/kernels/packed_product.h`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from intarsia.backends.onnxruntime.block_products import restored_weights
-from intarsia.graph.quantise import BLOCK, ORIGIN, GraphDraft
+from intarsia.graph.quantise import BLOCK, ORIGIN, GraphDraft, bits_of
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node, SubModel
 
 OPERATOR = "PackedProduct"
 _DOMAIN = "intarsia"
-_BITS = {"int4": 4, "uint8": 8, "int16": 12}
+_TYPES = ("int4", "uint8", "int16")
 _MOST = 2047
 """The largest code in 12 bits for which a run's sum stays in 32."""
 _MIDDLE = 8
@@ -32,7 +32,7 @@ def with_packed_products(model: SubModel, block: int) -> SubModel:
         block: Columns that the kernel computes together on this processor.
     """
     graph = model.graph
-    restored = {id_: node for id_, node in restored_weights(model, _BITS).items() if _fits(node, graph)}
+    restored = {id_: node for id_, node in restored_weights(model, _TYPES).items() if _fits(node, graph)}
     if not restored:
         return model
     inside = {node.id for node in model.nodes}
@@ -85,29 +85,36 @@ def _write(draft: GraphDraft, product: Node, restored: Node, total: Node | None,
     if total is not None:
         inputs.append(_bias(total, output))
         (output,) = total.outputs
-    sizes = [_BITS[codes.dtype], *array.shape]
+    sizes = [bits_of(array), *array.shape]
     draft.add(OPERATOR, inputs, output, output, domain=_DOMAIN, sizes=sizes)
 
 
 def packed(codes: np.ndarray, scales: np.ndarray, block: int) -> np.ndarray:
     """Codes [rows, columns] and scales [runs, columns] as bytes: [columns / block, runs, bytes of a run]."""
-    bits = _BITS[codes.dtype.name]
     rows, columns = codes.shape
-    runs, blocks = -(-rows // BLOCK), -(-columns // block)
+    runs, blocks, bits = -(-rows // BLOCK), -(-columns // block), bits_of(codes)
     whole = np.zeros((runs * BLOCK, blocks * block), np.int16)
     whole[:rows, :columns] = codes.astype(np.int16) - np.int16(ORIGIN if bits == 8 else 0)
     steps = np.zeros((runs, blocks * block), np.float32)
     steps[:, :columns] = scales
     pairs = whole.reshape(runs, BLOCK // 2, 2, blocks, block).transpose(3, 0, 1, 4, 2)
-    parts = {4: [_quarters(pairs + np.int16(_MIDDLE))], 8: [pairs.astype(np.int8)]}.get(bits)
-    parts = parts or [(pairs >> 4).astype(np.int8), _quarters(pairs & np.int16(15))]
+    parts = []
+    if bits == 4:
+        parts.append(_words(pairs + np.int16(_MIDDLE), 4))
+    else:
+        low = bits - 8
+        parts.append((pairs >> low).astype(np.int8))
+        if low:
+            parts.append(_words(pairs & np.int16(2**low - 1), low))
     parts.append(steps.reshape(runs, blocks, block).transpose(1, 0, 2))
     rows_of_bytes = [np.ascontiguousarray(each).reshape(blocks, runs, -1).view(np.uint8) for each in parts]
     return np.concatenate(rows_of_bytes, axis=2)
 
 
-def _quarters(numbers: np.ndarray) -> np.ndarray:
-    """Numbers of 4 bits [blocks, runs, 16, block, 2], four in a word: at i, i + 4, i + 8 and i + 12, lowest first."""
-    first, second, third, fourth = np.split(numbers, 4, axis=2)
-    words: np.ndarray = first | second << 4 | third << 8 | fourth << 12
+def _words(numbers: np.ndarray, bits: int) -> np.ndarray:
+    """Numbers of few bits [blocks, runs, 16, block, 2] in words of 16, lowest first: with i those at i + bits, ..."""
+    several = np.split(numbers.astype(np.uint16), 16 // bits, axis=2)
+    words = several[0]
+    for place, each in enumerate(several[1:], 1):
+        words |= each << np.uint16(bits * place)
     return words

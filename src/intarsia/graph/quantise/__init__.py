@@ -5,7 +5,7 @@ point, so that zero stays zero. Engines get plain ONNX: ``DynamicQuantizeLinear`
 between ``DequantizeLinear`` and ``QuantizeLinear``. Weights alone may have few bits, in blocks.
 """
 
-from intarsia.graph.quantise.blocks import BLOCK, ORIGIN, Blocks, packed
+from intarsia.graph.quantise.blocks import BLOCK, ORIGIN, Blocks, bits_of, packed
 from intarsia.graph.quantise.draft import GraphDraft
 from intarsia.graph.quantise.layers import Layer, layers_of, with_sums
 from intarsia.graph.quantise.rewrite import quantised
@@ -20,6 +20,7 @@ __all__ = [
     "Described",
     "GraphDraft",
     "Layer",
+    "bits_of",
     "described",
     "gated",
     "layers_of",

@@ -1,4 +1,4 @@
-"""Weights in 12, 8 or 4 bits with a scale for each block of 32, as ``DequantizeLinear`` restores them since opset 21.
+"""Weights in 12, 10, 8 or 4 bits with a scale for each block of 32, as ``DequantizeLinear`` restores them.
 
 The blocks lie along the first axis, which a product sums over. Engines keep such a weight packed, and restore it in the
 product's own kernel.
@@ -18,7 +18,7 @@ ORIGIN = 128
 which fails on blocks."""
 _MIDDLE = 8
 """What stands for zero where codes of 4 bits are packed."""
-_MOST = {12: 2047, 8: 127, 4: 7}
+_MOST = {12: 2047, 10: 511, 8: 127, 4: 7}
 """Largest code by bits: as many steps below zero as above it."""
 _TINY = float(np.finfo(np.float32).tiny)
 
@@ -28,7 +28,7 @@ class Blocks:
     """A matrix in few bits.
 
     Attributes:
-        codes: ``int16`` in 12 bits, ``uint8`` around 128, or ``int4``.
+        codes: ``int16`` in 12 and 10 bits, ``uint8`` around 128, or ``int4``.
         scales: The step of each block, of each column.
     """
 
@@ -50,7 +50,7 @@ class Blocks:
         np.clip(codes, -_MOST[bits], _MOST[bits], out=codes)
         if bits == 8:
             return cls(codes=(codes + ORIGIN).astype(np.uint8), scales=scales)
-        if bits == 12:
+        if bits > 8:
             return cls(codes=codes.astype(np.int16), scales=scales)
         return cls(codes=codes.astype(np.int8).astype(ml_dtypes.int4), scales=scales)
 
@@ -75,34 +75,47 @@ def _along(scales: np.ndarray, length: int) -> np.ndarray:
     return along
 
 
+def bits_of(codes: np.ndarray) -> int:
+    """Bits of the codes of `Blocks`: 10 where all of those in 16 are small enough."""
+    if codes.dtype == np.int16:
+        return 10 if int(np.abs(codes).max(initial=0)) <= _MOST[10] else 12
+    return 8 if codes.dtype == np.uint8 else 4
+
+
 def packed(codes: np.ndarray) -> np.ndarray:
-    """Codes as bytes: for each column its blocks, unsigned; two of 4 bits share a byte, the first low. In 12 bits there
-    are the high 8 of each, signed, and behind these the low 4.
+    """Codes as bytes: for each column its blocks, unsigned, and several that are less than a byte in each, the first
+    lowest. Of more than 8 bits there are the high 8, signed, and behind these the others.
     """
     length, columns = codes.shape
-    count = -(-length // BLOCK)
-    is_byte, is_wide = codes.dtype == np.uint8, codes.dtype == np.int16
-    dtype, middle = (np.int16, 0) if is_wide else (np.uint8, ORIGIN if is_byte else _MIDDLE)
+    count, bits = -(-length // BLOCK), bits_of(codes)
+    dtype, middle = {4: (np.int8, 0), 8: (np.uint8, ORIGIN)}.get(bits, (np.int16, 0))
     whole = np.full((columns, count * BLOCK), middle, dtype)
-    whole[:, :length] = (codes if is_byte or is_wide else codes.astype(np.int8) + np.int8(_MIDDLE)).T
-    if is_wide:
-        high = (whole >> 4).astype(np.int8).view(np.uint8).reshape(columns, count, BLOCK)
-        low = _halves((whole & 15).astype(np.uint8)).reshape(columns, count, -1)
-        return np.concatenate([high, low], axis=2)
-    return (whole if is_byte else _halves(whole)).reshape(columns, count, -1)
+    whole[:, :length] = codes.T
+    if bits == 8:
+        parts = [whole]
+    elif bits == 4:
+        parts = [_joined((whole + np.int8(_MIDDLE)).view(np.uint8), 4)]
+    else:
+        low = bits - 8
+        parts = [(whole >> low).astype(np.int8).view(np.uint8), _joined((whole & (2**low - 1)).astype(np.uint8), low)]
+    return np.concatenate([each.reshape(columns, count, -1) for each in parts], axis=2)
 
 
-def _halves(numbers: np.ndarray) -> np.ndarray:
-    """Numbers of 4 bits, two in a byte, the first low."""
-    both: np.ndarray = numbers[..., ::2] | (numbers[..., 1::2] << 4)
-    return both
+def _joined(numbers: np.ndarray, bits: int) -> np.ndarray:
+    """Numbers of 4 or 2 bits, several in a byte."""
+    each = 8 // bits
+    joined = numbers[..., ::each].copy()
+    for place in range(1, each):
+        joined |= numbers[..., place::each] << np.uint8(bits * place)
+    return joined
 
 
-def _apart(both: np.ndarray) -> np.ndarray:
-    """What `_halves` put together, in fp32."""
-    numbers = np.empty((*both.shape[:-1], 2 * both.shape[-1]), np.float32)
-    numbers[..., ::2] = both & 15
-    numbers[..., 1::2] = both >> 4
+def _apart(joined: np.ndarray, bits: int) -> np.ndarray:
+    """What `_joined` put together, in fp32."""
+    each = 8 // bits
+    numbers = np.empty((*joined.shape[:-1], each * joined.shape[-1]), np.float32)
+    for place in range(each):
+        numbers[..., place::each] = (joined >> np.uint8(bits * place)) & np.uint8(2**bits - 1)
     return numbers
 
 
@@ -112,8 +125,9 @@ def unpacked(content: np.ndarray, scales: np.ndarray) -> np.ndarray:
     if size == BLOCK:
         codes = content.astype(np.float32) - np.float32(ORIGIN)
     elif size < BLOCK:
-        codes = _apart(content) - np.float32(_MIDDLE)
+        codes = _apart(content, 4) - np.float32(_MIDDLE)
     else:
-        codes = content[..., :BLOCK].view(np.int8) * np.float32(16.0) + _apart(content[..., BLOCK:])
+        low = 8 * size // BLOCK - 8
+        codes = content[..., :BLOCK].view(np.int8) * np.float32(2**low) + _apart(content[..., BLOCK:], low)
     codes *= scales[..., None]
     return codes.reshape(columns, -1)

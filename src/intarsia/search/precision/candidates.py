@@ -56,9 +56,9 @@ def packs_12_bits(partitions: Iterable[Partition]) -> bool:
     return all(registry.of(partition.target).packs_12_bits for partition in partitions)
 
 
-def with_rest(precision: Precision, layers: Iterable[Layer]) -> Precision:
-    """With those of these layers whose weights are in fp32 yet in 12 bits."""
-    schemes = dict.fromkeys((layer.node.id for layer in layers), Scheme.WEIGHTS_12)
+def with_rest(precision: Precision, layers: Iterable[Layer], way: Scheme) -> Precision:
+    """With those of these layers whose weights are in fp32 yet in another way."""
+    schemes = dict.fromkeys((layer.node.id for layer in layers), way)
     return Precision.of({**schemes, **dict(precision.schemes)}, dict(precision.ranges), dict(precision.means))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from intarsia.config.precision import Scheme
 from intarsia.partitioning import Partition, Partitioning, with_precision
 from intarsia.planning.problem import Candidate
 from intarsia.search.precision.candidates import packs_12_bits, with_rest
@@ -44,7 +45,7 @@ def try_layers(
             return
         precision = choice.precision(dynamic=is_dynamic)
         if family is WEIGHTS and packs_12_bits(partitions):
-            precision = with_rest(precision, family.layers(graph))
+            precision = with_rest(precision, family.layers(graph), Scheme.WEIGHTS_12)
         cover = with_precision(graph, Partitioning(partitions=partitions), precision).partitions
         if cover in trials.tried:  # where no layer can find its ranges while the model runs
             return

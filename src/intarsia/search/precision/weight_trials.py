@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from intarsia.config.precision import Precision
+from intarsia.config.precision import Precision, Scheme
 from intarsia.partitioning import Partition, Partitioning, with_precision
 from intarsia.planning.problem import Candidate
 from intarsia.search.precision.candidates import on_extensions, packs_12_bits, spread, with_rest
@@ -27,9 +27,9 @@ class WeightTrials:
         """Plans that are faster with all weights in 8 bits, and what those came to."""
 
     def try_all(self, tried: Sequence[Candidate]) -> None:
-        """All weights in 8 bits, or some in 12.
+        """All weights in 8 bits, or some in 10 or 12.
 
-        Engines that have 12 bits too leave the other factor exact, and come first: where 8 bits are too few for all
+        Engines that have these too leave the other factor exact, and come first: where 8 bits are too few for all
         weights on such a one, they are on the others.
         """
         if not self._layers:
@@ -41,7 +41,7 @@ class WeightTrials:
                 continue
             self._whole.append((plan, whole))
             if packs_12_bits(plan.partitions) and not self._trials.fits(whole.error):
-                self._some_in_12_bits(plan, whole.error)
+                self._some_in_more_bits(plan, whole.error)
                 return
 
     def try_layers(self, choosers: Choosers) -> None:
@@ -71,25 +71,35 @@ class WeightTrials:
             trials.keep(reduced, plan, IN_WEIGHTS)
         return None if isinstance(reduced, str) else reduced
 
-    def _some_in_12_bits(self, plan: Candidate, error: float) -> None:
+    def _some_in_more_bits(self, plan: Candidate, error: float) -> None:
         """Squares of errors add up, which tells how many may have 8. They are spread over the model."""
-        trials, share = self._trials, 1.0
+        trials, aim = self._trials, PRECISION.spread_aim * self._trials.allowed
         for _ in range(PRECISION.layer_tries):
             if not trials.fits_time(trials.plan_s(plan)):
                 trials.keep(OUT_OF_TIME, plan, IN_WEIGHTS)
                 return
-            share *= (PRECISION.spread_aim * trials.allowed / error) ** 2
+            way, share = _beside_8_bits(aim / error)
             few = dict.fromkeys((layer.node.id for layer in spread(self._layers, share)), WEIGHTS.ways[0])
-            cover = self._cover(plan, with_rest(Precision.of(few, {}), self._layers))
-            if cover in trials.tried:  # layers are few
-                continue
-            trials.tried.add(cover)
+            cover = self._cover(plan, with_rest(Precision.of(few, {}), self._layers, way))
             reduced = trials.reduced(plan, cover, checked_by=PRECISION.weights_error)
             if isinstance(reduced, str) or trials.fits(reduced.error):
                 trials.keep(reduced, plan, IN_WEIGHTS)
                 return
-            error = reduced.error
+            aim *= min(trials.allowed / reduced.error, PRECISION.spread_aim)
         trials.keep("its error stayed too large with more bits", plan, IN_WEIGHTS)
 
     def _cover(self, plan: Candidate, precision: Precision) -> tuple[Partition, ...]:
         return with_precision(self._graph, Partitioning(partitions=plan.partitions), precision).partitions
+
+
+def _beside_8_bits(aim: float) -> tuple[Scheme, float]:
+    """How weights are read that are not in 8 bits, and the share that is.
+
+    Args:
+        aim: The error that the plan is to have, by that of all weights in 8 bits.
+    """
+    for way in (Scheme.WEIGHTS_10, Scheme.WEIGHTS_12):
+        least = 4.0 ** -((way.weight_bits or 0) - 8)  # the square of the error by that of 8 bits
+        if aim**2 > least:
+            return way, (aim**2 - least) / (1.0 - least)
+    return Scheme.WEIGHTS_12, 0.0

@@ -15,7 +15,7 @@ import numpy as np
 from intarsia.backends.native import library, recipe
 from intarsia.backends.onnxruntime.kernels import KERNELS
 from intarsia.backends.onnxruntime.packed_products import packed
-from intarsia.graph.quantise.blocks import Blocks
+from intarsia.graph.quantise.blocks import Blocks, bits_of
 
 _PROBE = Path(__file__).with_name("kernel_probe.cpp")
 _FLAGS = ("-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-g1")
@@ -67,7 +67,8 @@ class Convolution:
 
 def build(instruction_sets: tuple[str, ...], program: Path) -> None:
     """Compile the program that runs kernels, a source on each core at a time."""
-    within = (path for path in recipe.sources("*.cpp") if path.parent not in {recipe.FOLDER, recipe.FOLDER / _HOST})
+    outside = {recipe.FOLDER / _HOST, *recipe.FOLDER.glob("*.cpp")}
+    within = (path for path in recipe.sources("*.cpp") if outside.isdisjoint((path, *path.parents)))
     sources = [_PROBE, *within]
     flags = (*_FLAGS, *_SANITIZED, *(f"-m{name}" for name in instruction_sets), f"-I{recipe.FOLDER}")
     compiler = library.find_compiler()
@@ -276,8 +277,7 @@ def by_ones(program: Path, block: int, bits: int, x: np.ndarray) -> np.ndarray:
 
 
 def _multiplied(program: Path, block: int, x: np.ndarray, weight: Blocks, bias: np.ndarray) -> np.ndarray:
-    bits = {"int4": 4, "uint8": 8, "int16": 12}[weight.codes.dtype.name]
-    words = ("packed", bits, *weight.codes.shape, len(x), int(bias.size > 0))
+    words = ("packed", bits_of(weight.codes), *weight.codes.shape, len(x), int(bias.size > 0))
     parts = (x, bias, packed(weight.codes, weight.scales, block))
     told = _told(program, words, b"".join(each.tobytes() for each in parts))
     return np.frombuffer(told, np.float32).reshape(len(x), -1)

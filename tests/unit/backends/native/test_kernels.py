@@ -306,7 +306,7 @@ def test_a_picture_is_resized_by_weights(
 
 @settings(max_examples=60, deadline=None)
 @given(
-    bits=st.sampled_from([4, 8, 12]),
+    bits=st.sampled_from([4, 8, 10, 12]),
     sizes=st.tuples(st.integers(1, 9), st.integers(1, 130), st.integers(1, 70)),
     has_bias=st.booleans(),
     seed=st.integers(0, 99),
@@ -318,7 +318,7 @@ def test_a_weight_in_few_bits_is_multiplied_as_it_is(
     np.testing.assert_allclose(got, want, rtol=0, atol=2e-4 * max(1.0, float(np.abs(want).max())))
 
 
-@pytest.mark.parametrize("bits", [4, 8, 12])
+@pytest.mark.parametrize("bits", [4, 8, 10, 12])
 @pytest.mark.parametrize("odd", [np.inf, np.nan])
 def test_what_is_no_number_makes_none(probe: tuple[Path, int], bits: int, odd: float) -> None:
     got = running.by_ones(*probe, bits, np.array([[1.0] * 40, [1.0] * 39 + [odd]], np.float32))

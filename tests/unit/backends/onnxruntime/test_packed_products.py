@@ -17,7 +17,13 @@ from tests.unit.graph.models import info, model
 
 
 @pytest.mark.parametrize(
-    ("scheme", "size"), [(Scheme.WEIGHTS_12, 64 * 3 // 2 + 8), (Scheme.WEIGHTS_8, 64 + 8), (Scheme.WEIGHTS_4, 32 + 8)]
+    ("scheme", "size"),
+    [
+        (Scheme.WEIGHTS_12, 64 * 3 // 2 + 8),
+        (Scheme.WEIGHTS_10, 64 * 5 // 4 + 8),
+        (Scheme.WEIGHTS_8, 64 + 8),
+        (Scheme.WEIGHTS_4, 32 + 8),
+    ],
 )
 def test_a_product_and_its_bias_are_one_operator(scheme: Scheme, size: int) -> None:
     joined = with_packed_products(reduced(scheme, 64, 32), 16)

@@ -150,7 +150,7 @@ def test_products_share_what_they_read(scheme: Scheme, vectors: dict[str, np.nda
     assert 0.0 < apart(evaluate(reduced, vectors), evaluate(graph, vectors)) < 0.03
 
 
-@pytest.mark.parametrize("scheme", [Scheme.WEIGHTS_12, Scheme.WEIGHTS_8, Scheme.WEIGHTS_4])
+@pytest.mark.parametrize("scheme", [Scheme.WEIGHTS_12, Scheme.WEIGHTS_10, Scheme.WEIGHTS_8, Scheme.WEIGHTS_4])
 def test_weights_in_few_bits_are_restored_and_nothing_else_changes(
     scheme: Scheme, picture: dict[str, np.ndarray]
 ) -> None:

@@ -76,9 +76,9 @@ def test_a_share_of_layers_is_spread_over_all_kinds(share: float) -> None:
     assert spread(layers, 1.0) == list(layers)
 
 
-def test_the_rest_has_12_bits() -> None:
+def test_the_rest_is_read_in_another_way() -> None:
     layers = [layer for layer in layers_of(DECODER, DECODER.nodes) if layer.node.id != "up1"]
-    found = with_rest(Precision.of({"up0": Scheme.WEIGHTS_8}, {}), layers)
+    found = with_rest(Precision.of({"up0": Scheme.WEIGHTS_8}, {}), layers, Scheme.WEIGHTS_12)
     assert dict(found.schemes) == {
         "up0": Scheme.WEIGHTS_8,
         **dict.fromkeys(("down0", "down1"), Scheme.WEIGHTS_12),

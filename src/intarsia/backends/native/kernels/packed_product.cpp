@@ -24,12 +24,17 @@ inline Ints wide(const std::uint8_t* codes) {
     return _mm512_maskz_cvtepi8_epi16(0xffffffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)));
 }
 inline Ints words(const std::uint8_t* codes) { return _mm512_loadu_si512(codes); }
-inline Ints joined(Ints high, Ints low) {
-    return _mm512_or_si512(_mm512_maskz_slli_epi16(0xffffffff, high, 4), low);
+template <int Bits>
+Ints lowest(Ints words) {
+    return _mm512_and_si512(words, _mm512_set1_epi16((1 << Bits) - 1));
 }
-template <int Place>
-Ints quarter(Ints words) {
-    return _mm512_and_si512(_mm512_maskz_srli_epi16(0xffffffff, words, 4 * Place), _mm512_set1_epi16(15));
+template <int Bits>
+Ints without_lowest(Ints words) {
+    return _mm512_maskz_srli_epi16(0xffffffff, words, Bits);
+}
+template <int Bits>
+Ints joined(Ints high, Ints low) {
+    return _mm512_or_si512(_mm512_maskz_slli_epi16(0xffffffff, high, Bits), low);
 }
 inline Ints add_products(Ints sums, Ints a, Ints b) { return _mm512_add_epi32(sums, _mm512_madd_epi16(a, b)); }
 inline Vec to_floats(Ints numbers) { return _mm512_maskz_cvtepi32_ps(0xffff, numbers); }
@@ -40,10 +45,17 @@ inline Ints wide(const std::uint8_t* codes) {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes)));
 }
 inline Ints words(const std::uint8_t* codes) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)); }
-inline Ints joined(Ints high, Ints low) { return _mm256_or_si256(_mm256_slli_epi16(high, 4), low); }
-template <int Place>
-Ints quarter(Ints words) {
-    return _mm256_and_si256(_mm256_srli_epi16(words, 4 * Place), _mm256_set1_epi16(15));
+template <int Bits>
+Ints lowest(Ints words) {
+    return _mm256_and_si256(words, _mm256_set1_epi16((1 << Bits) - 1));
+}
+template <int Bits>
+Ints without_lowest(Ints words) {
+    return _mm256_srli_epi16(words, Bits);
+}
+template <int Bits>
+Ints joined(Ints high, Ints low) {
+    return _mm256_or_si256(_mm256_slli_epi16(high, Bits), low);
 }
 inline Ints add_products(Ints sums, Ints a, Ints b) { return _mm256_add_epi32(sums, _mm256_madd_epi16(a, b)); }
 inline Vec to_floats(Ints numbers) { return _mm256_cvtepi32_ps(numbers); }
@@ -124,13 +136,17 @@ inline void run_of(const std::uint8_t* codes, const Factor& x, std::size_t row, 
     if constexpr (Bits == 8) {
         for (std::size_t i = 0; i < kPairs; ++i) add(whole(i), i);
     } else {
-        const std::uint8_t* low = codes + (Bits == 12 ? code_bytes(8) : 0);
-        for (std::size_t i = 0; i < kPairs / 4; ++i) {
-            const Ints four = words(low + i * 4 * kBlock);
-            const Ints apart[] = {quarter<0>(four), quarter<1>(four), quarter<2>(four), quarter<3>(four)};
-            for (std::size_t place = 0; place < 4; ++place) {
-                const std::size_t pair = i + place * kPairs / 4;
-                add(Bits == 12 ? joined(whole(pair), apart[place]) : apart[place], pair);
+        constexpr std::size_t kLow = Bits == 4 ? 4 : Bits - 8;  // bits that lie in words
+        const std::uint8_t* low = codes + (Bits == 4 ? 0 : code_bytes(8));
+        for (std::size_t i = 0; i < kLow; ++i) {
+            Ints left = words(low + i * 4 * kBlock);
+            for (std::size_t pair = i; pair < kPairs; pair += kLow, left = without_lowest<kLow>(left)) {
+                const Ints part = lowest<kLow>(left);
+                if constexpr (Bits == 4) {
+                    add(part, pair);
+                } else {
+                    add(joined<kLow>(whole(pair), part), pair);
+                }
             }
         }
     }
@@ -180,7 +196,7 @@ void product_of(const PackedWeight& weight, const float* x, const float* bias, f
 }  // namespace
 
 std::size_t packed_bytes(const PackedWeight& weight) {
-    const bool is_known = weight.bits == 4 || weight.bits == 8 || weight.bits == 12;
+    const bool is_known = weight.bits == 4 || weight.bits == 8 || weight.bits == 10 || weight.bits == 12;
     return is_known ? steps(weight.columns, kBlock) * steps(weight.rows, kRun) * run_bytes(weight.bits) : 0;
 }
 
@@ -189,6 +205,7 @@ void packed_product(const PackedWeight& weight, const float* x, const float* bia
     switch (weight.bits) {
         case 4: return product_of<4>(weight, x, bias, y, m, threads);
         case 8: return product_of<8>(weight, x, bias, y, m, threads);
+        case 10: return product_of<10>(weight, x, bias, y, m, threads);
         case 12: return product_of<12>(weight, x, bias, y, m, threads);
         default: return;
     }

@@ -1,4 +1,4 @@
-// Products of a few rows by a weight in 4, 8 or 12 bits. They take as long as reading the weight does.
+// Products of a few rows by a weight in 4, 8, 10 or 12 bits. They take as long as reading the weight does.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ constexpr std::size_t kRun = 32;
 // up with zeros, each with its codes and then with a scale for each column, a float. Codes lie
 // in 8 bits as [16][B][2]: the rows 2 i and 2 i + 1 of a column beside each other;
 // in 4 bits as [4][B][2] words of 16 bits, which hold what is in 8 bits at i, i + 4, i + 8 and i + 12, plus 8, lowest first;
-// in 12 bits, of which none is beyond 2047, as the upper 8, and behind them the lower 4 as those in 4 bits, without the 8.
+// in 12 bits, of which none is beyond 2047, as the upper 8, and behind them the lower 4 as those in 4 bits, without the 8;
+// in 10 bits likewise, with the lower 2 in [2][B][2] words that hold those at i, i + 2, .. and i + 14.
 struct PackedWeight {
     std::size_t bits, rows, columns;
     const std::uint8_t* content;
