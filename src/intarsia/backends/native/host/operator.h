@@ -10,6 +10,9 @@
 #include "kernels/kernel.h"
 #include "ort_call.h"
 
+// What is done once for a call need not be unrolled: a ninth of the library was that.
+#pragma GCC optimize("O2")
+
 namespace intarsia {
 
 using Dimensions = std::vector<std::int64_t>;
