@@ -43,7 +43,7 @@ _FILES = {
 EXPORTED = MappingProxyType({name: file for file, names in _FILES.items() for name in names})
 
 # What the product is judged by. Those left out are small, or have a close relative here.
-_JUDGED = (name for name in EXPORTED if name != "wide_decode")
+_JUDGED = tuple(name for name in EXPORTED if name != "wide_decode")
 SUITE = ("bvlc_alexnet", "densenet121", "inception_v1", "resnet50", "vgg19", "zfnet512", *unlike.NAMES, *_JUDGED)
 
 

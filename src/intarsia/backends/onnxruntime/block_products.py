@@ -7,7 +7,7 @@ model too, as bytes.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,15 +25,28 @@ long as fp32."""
 
 def with_block_products(model: SubModel) -> SubModel:
     """The sub-graph with each product by a weight in blocks as one operator."""
-    graph = model.graph
     restored = restored_weights(model)
+    return with_products(model, restored, lambda draft, product: _write(draft, product, restored[product.id]))
+
+
+def with_products(
+    model: SubModel,
+    restored: Mapping[str, Node],
+    write: Callable[[GraphDraft, Node], None],
+    behind: Iterable[Node] = (),
+) -> SubModel:
+    """The sub-graph in which ``write`` writes each of these products, without what restored its weight.
+
+    Args:
+        behind: Nodes behind products that go with them.
+    """
     if not restored:
         return model
-    gone = {node.id for node in restored.values()}
-    draft = GraphDraft(graph)
+    gone = {node.id for node in (*restored.values(), *behind)}
+    draft = GraphDraft(model.graph)
     for node in model.nodes:
         if node.id in restored:
-            _write(draft, node, restored[node.id])
+            write(draft, node)
         elif node.id not in gone:
             draft.keep(node)
     return draft.finish_part(model)

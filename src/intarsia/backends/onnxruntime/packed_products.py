@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intarsia.backends.onnxruntime.block_products import restored_weights
+from intarsia.backends.onnxruntime.block_products import restored_weights, with_products
 from intarsia.graph.quantise import BLOCK, ORIGIN, GraphDraft, bits_of
 
 if TYPE_CHECKING:
@@ -33,18 +33,14 @@ def with_packed_products(model: SubModel, block: int) -> SubModel:
     """
     graph = model.graph
     restored = {id_: node for id_, node in restored_weights(model, _TYPES).items() if _fits(node, graph)}
-    if not restored:
-        return model
     inside = {node.id for node in model.nodes}
-    sums = {id_: _sum(graph.node(id_), graph, inside) for id_ in restored}
-    gone = {node.id for node in (*restored.values(), *sums.values()) if node is not None}
-    draft = GraphDraft(graph)
-    for node in model.nodes:
-        if node.id in restored:
-            _write(draft, node, restored[node.id], sums[node.id], block)
-        elif node.id not in gone:
-            draft.keep(node)
-    return draft.finish_part(model)
+    found = ((id_, _sum(graph.node(id_), node, graph, inside)) for id_, node in restored.items())
+    sums = {id_: total for id_, total in found if total is not None}
+
+    def write(draft: GraphDraft, product: Node) -> None:
+        _write(draft, product, restored[product.id], sums.get(product.id), block)
+
+    return with_products(model, restored, write, sums.values())
 
 
 def _fits(restored: Node, graph: Graph) -> bool:
@@ -53,7 +49,7 @@ def _fits(restored: Node, graph: Graph) -> bool:
     return codes.dtype != "int16" or int(np.abs(codes.array().astype(np.int32)).max()) <= _MOST
 
 
-def _sum(product: Node, graph: Graph, inside: set[str]) -> Node | None:
+def _sum(product: Node, restored: Node, graph: Graph, inside: set[str]) -> Node | None:
     """What adds a constant number for each column to a product, and is all that reads it."""
     value = graph.values[product.outputs[0]]
     if len(value.consumers) != 1 or value.is_output:
@@ -62,19 +58,13 @@ def _sum(product: Node, graph: Graph, inside: set[str]) -> Node | None:
     if reader.id not in inside or reader.op_type != "Add" or reader.domain:
         return None
     bias = graph.weights.get(_bias(reader, value.name))
-    fits = bias is not None and bias.shape == graph.weights[_codes(product, graph)].shape[1:]
+    fits = bias is not None and bias.shape == graph.weights[restored.inputs[0]].shape[1:]
     return reader if fits else None
 
 
 def _bias(reader: Node, product: str) -> str:
     first, second = reader.inputs
     return second if first == product else first
-
-
-def _codes(product: Node, graph: Graph) -> str:
-    producer = graph.values[product.inputs[1]].producer
-    assert producer is not None
-    return graph.nodes[producer].inputs[0]
 
 
 def _write(draft: GraphDraft, product: Node, restored: Node, total: Node | None, block: int) -> None:
