@@ -32,9 +32,11 @@ CHILD_S = 120.0
 """How long a forked child may take; it needs a fraction of a second."""
 BEYOND_S = 400.0
 """Seconds beyond its own after which it must have hung: it tells where each thread is, and ends."""
-MORE = {"descriptors": 16, "executors": 8, "threads": 48, "bytes": 256 << 20}
+MORE = {"descriptors": 16, "executors": 0, "threads": 48, "bytes": 256 << 20}
 """What may be left over after the second half of the time beyond what was after the first. OpenVINO keeps the threads
 of models that ended for later ones, so there are as many as models have ever lived at one time."""
+SETTLED_S = 60.0
+"""How long the threads of streams that nobody reads may take to end, and to let go of their executors."""
 Results = Mapping[str, np.ndarray]
 
 
@@ -62,6 +64,7 @@ class Stress:
         self.done: Counter[str] = Counter()
         self.faults: list[str] = []
         self._seed = seed
+        self._executors = sys.maxsize
         self._acts: list[Callable[[random.Random, Form], None]] = [
             *([self.call] * 6),
             self.close,
@@ -187,6 +190,22 @@ class Stress:
             return 1
         return 0 if right else 2
 
+    def held(self) -> dict[str, int]:
+        """What this process holds once each shared model has made all its executors and each other has ended.
+
+        Models for several sizes make the executor of a size at its first call, pipelines those of their stages at the
+        first stream.
+        """
+        for form in self.forms:
+            for number, results in enumerate(form.model.stream(form.feeds)):
+                self.check(form, number, results, "stream")
+        end, held = time.monotonic() + SETTLED_S, _held()
+        while time.monotonic() < end and held["executors"] > self._executors:
+            time.sleep(0.1)
+            held = _held()
+        self._executors = held["executors"]
+        return held
+
     def end(self) -> None:
         """Close all that is shared."""
         for form in self.forms:
@@ -251,9 +270,10 @@ def main() -> None:
     written = write(arguments.folder)
     chosen = arguments.forms.split(",") if arguments.forms else written
     stress, held = Stress({name: written[name] for name in chosen}, arguments.seed), []
+    stress.held()
     for turn in range(2):
         run(stress, arguments.seconds / 2, forks=hasattr(os, "fork"), turn=turn)
-        held.append(_held())
+        held.append(stress.held())
     stress.end()
     for what, more in MORE.items():
         if held[1][what] > held[0][what] + more:
