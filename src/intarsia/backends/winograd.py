@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract import (
+    EVERY_NODE,
     Arrays,
     Availability,
     Backend,
@@ -102,7 +103,7 @@ class WinogradBackend(Backend):
             library.built(within_s)
 
     def capability(self, graph: Graph, target: Target) -> Capability:
-        """Nothing of a graph without a convolution to replace: there this engine is ONNX Runtime, timed twice.
+        """Nothing of a graph without anything to replace: there this engine is ONNX Runtime, timed twice.
 
         And nothing at all where the target asks for kernels that are not there.
         """
@@ -113,10 +114,7 @@ class WinogradBackend(Backend):
         block = library.block()
         lack = graph_rules.lack(graph, block)
         if lack is None and target[OPTION]:
-            several = graph_rules.kernels(graph, block)
-            lack = misnamed(
-                target, {node: tuple(each.name for each in own if each.name) for node, own in several.items()}
-            )
+            lack = misnamed(target, graph_rules.named_kernels(graph, block))
         if lack is not None:
             return Capability(refusals={node.id: lack for node in graph.nodes})
         return super().capability(graph, target)
@@ -128,10 +126,11 @@ class WinogradBackend(Backend):
         return rules.refusal(node, graph)
 
     def with_few_bits(self, model: SubModel) -> SubModel:
-        """With products by weights in blocks as our own operator."""
+        """With products by weights in blocks as our own operator; what it cannot pack is ONNX Runtime's."""
+        from intarsia.backends.onnxruntime.block_products import with_block_products
         from intarsia.backends.onnxruntime.packed_products import with_packed_products
 
-        return with_packed_products(model, library.block())
+        return with_block_products(with_packed_products(model, library.block()))
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Let ONNX Runtime optimise, replace, and keep of the weights what the graph does not hold in the same form.
@@ -141,7 +140,9 @@ class WinogradBackend(Backend):
         from intarsia.backends.onnxruntime.kernels.asked import asked
 
         with guard(CompileError, _NAME):
-            plain, kernels = serialised(model), asked(target)
+            kernels = asked(target)
+            model = _with_attention(model, kernels)
+            plain = serialised(model)
             replaced = partial(_replaced, model, kernels)
             return offline_optimisation.compiled(plain, model, _saving_options(), replaced)
 
@@ -202,9 +203,11 @@ class WinogradBackend(Backend):
 
         folder.mkdir(parents=True, exist_ok=True)
         with guard(CompileError, _NAME):
+            kernels = asked(target)
+            model = _with_attention(model, kernels)
             plain = serialised(model)
             content, _ = _replaced(
-                model, asked(target), offline_optimisation.optimise(plain, model, _saving_options(), folder)
+                model, kernels, offline_optimisation.optimise(plain, model, _saving_options(), folder)
             )
             (folder / offline_optimisation.MODEL).write_bytes(content)
             shutil.copyfile(library.built(), folder / _LIBRARY)
@@ -229,6 +232,16 @@ def _saving_options() -> Any:
     options = session_options(option_values("all", threads=1, spin=Spin.NEVER))
     options.register_custom_ops_library(str(library.built()))
     return options
+
+
+def _with_attention(model: SubModel, kernels: Mapping[str, str]) -> SubModel:
+    """The sub-graph with attention as our own operator, but where ONNX Runtime's is asked for."""
+    from intarsia.backends.onnxruntime.cached_attention import with_cached_attention
+    from intarsia.backends.onnxruntime.kernels import HOST
+
+    return with_cached_attention(
+        model, library.block(), lambda node: kernels.get(node, kernels.get(EVERY_NODE, "")) != HOST
+    )
 
 
 def _replaced(model: SubModel, kernels: Mapping[str, str], content: bytes) -> tuple[bytes, dict[str, Any]]:

@@ -7,11 +7,14 @@ model too, as bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from intarsia.backends.onnxruntime.neighbours import SAME_MEMORY, Neighbours
 from intarsia.graph.quantise import BLOCK, ORIGIN, GraphDraft, packed
 from intarsia.graph.reference.rounding import CONTRIB
 
@@ -23,33 +26,74 @@ _ROUNDED = 4
 long as fp32."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """A product by a weight in blocks, and what goes with it.
+
+    Attributes:
+        restored: What restores its weight.
+        x: What is multiplied.
+        output: The product, and the sum with it.
+        total: What adds a constant to it in the same operator.
+        around: What states another rank before and behind it, where it reads and yields what lies beyond these.
+    """
+
+    restored: Node
+    x: str
+    output: str
+    total: Node | None
+    around: tuple[Node, Node] | None
+
+
 def with_block_products(model: SubModel) -> SubModel:
     """The sub-graph with each product by a weight in blocks as one operator."""
-    restored = restored_weights(model)
-    return with_products(model, restored, lambda draft, product: _write(draft, product, restored[product.id]))
+    return with_products(model, restored_weights(model), _write)
 
 
 def with_products(
     model: SubModel,
     restored: Mapping[str, Node],
-    write: Callable[[GraphDraft, Node], None],
-    behind: Iterable[Node] = (),
+    write: Callable[[GraphDraft, Product], None],
+    totals: Mapping[str, Node] = MappingProxyType({}),
 ) -> SubModel:
     """The sub-graph in which ``write`` writes each of these products, without what restored its weight.
 
     Args:
-        behind: Nodes behind products that go with them.
+        restored: By id of a product what restores its weight.
+        totals: By id of a product what adds a constant to it, and goes with it.
     """
     if not restored:
         return model
-    gone = {node.id for node in (*restored.values(), *behind)}
+    near = Neighbours.of(model)
+    products = {id_: _product(near, id_, node, totals.get(id_)) for id_, node in restored.items()}
+    gone = {model.graph.position[id_] for id_ in products}
+    gone |= {node.index for each in products.values() for node in (each.restored, each.total) if node is not None}
+    moved = {model.graph.position[id_] for id_, each in products.items() if each.around is not None}
+    for before, behind in (each.around for each in products.values() if each.around is not None):
+        gone.add(behind.index)
+        if moved.issuperset(model.graph.values[before.outputs[0]].consumers):
+            gone.add(before.index)
     draft = GraphDraft(model.graph)
     for node in model.nodes:
-        if node.id in restored:
-            write(draft, node)
-        elif node.id not in gone:
+        if node.id in products:
+            write(draft, products[node.id])
+        elif node.index not in gone:
             draft.keep(node)
     return draft.finish_part(model)
+
+
+def _product(near: Neighbours, id_: str, restored: Node, total: Node | None) -> Product:
+    """Exporters put rows in a matrix before a product, and give them their rank again behind it. It needs neither."""
+    product = near.graph.node(id_)
+    x, output = product.inputs[0], (product if total is None else total).outputs[0]
+    before, behind = near.maker(x, SAME_MEMORY), near.reader(output, SAME_MEMORY)
+    if before is None or behind is None or near.is_kept(x):
+        return Product(restored=restored, x=x, output=output, total=total, around=None)
+    source, result = before.inputs[0], behind.outputs[0]
+    rows, columns = near.shape(source), near.shape(output)[-1:]
+    if not rows or rows[-1:] != near.shape(x)[-1:] or near.shape(result) != (*rows[:-1], *columns):
+        return Product(restored=restored, x=x, output=output, total=total, around=None)
+    return Product(restored=restored, x=source, output=result, total=total, around=(before, behind))
 
 
 def restored_weights(model: SubModel, dtypes: Collection[str] = ("int4", "uint8")) -> dict[str, Node]:
@@ -81,20 +125,19 @@ def _is_in_blocks(node: Node, graph: Graph, dtypes: Collection[str]) -> bool:
     return codes.dtype == "uint8" and bool((graph.weights[node.inputs[2]].array() == ORIGIN).all())
 
 
-def _write(draft: GraphDraft, product: Node, restored: Node) -> None:
-    codes, scales = (draft.graph.weights[name] for name in restored.inputs[:2])
+def _write(draft: GraphDraft, product: Product) -> None:
+    codes, scales = (draft.graph.weights[name] for name in product.restored.inputs[:2])
     array = codes.array()
     length, columns = array.shape
-    (output,) = product.outputs
     parts = [
         draft.weight(f"{codes.name}/packed", packed(array)),
         draft.weight(f"{scales.name}/packed", scales.array().T),
     ]
     draft.add(
         "MatMulNBits",
-        [product.inputs[0], *parts],
-        output,
-        output,
+        [product.x, *parts],
+        product.output,
+        product.output,
         domain=CONTRIB,
         K=length,
         N=columns,

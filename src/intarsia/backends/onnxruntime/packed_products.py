@@ -6,11 +6,12 @@ What a weight is multiplied with stays about exact, where ``MatMulNBits`` rounds
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intarsia.backends.onnxruntime.block_products import restored_weights, with_products
+from intarsia.backends.onnxruntime.block_products import Product, restored_weights, with_products
 from intarsia.graph.quantise import BLOCK, ORIGIN, GraphDraft, bits_of
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ _DOMAIN = "intarsia"
 _TYPES = ("int4", "uint8", "int16")
 _MOST = 2047
 """The largest code in 12 bits for which a run's sum stays in 32."""
+_LOWER = np.uint32(0xFFFF)
+"""The lower half of a float."""
 _MIDDLE = 8
 """What stands for zero in 4 bits."""
 
@@ -36,17 +39,17 @@ def with_packed_products(model: SubModel, block: int) -> SubModel:
     inside = {node.id for node in model.nodes}
     found = ((id_, _sum(graph.node(id_), node, graph, inside)) for id_, node in restored.items())
     sums = {id_: total for id_, total in found if total is not None}
-
-    def write(draft: GraphDraft, product: Node) -> None:
-        _write(draft, product, restored[product.id], sums.get(product.id), block)
-
-    return with_products(model, restored, write, sums.values())
+    return with_products(model, restored, partial(_write, block), sums)
 
 
 def _fits(restored: Node, graph: Graph) -> bool:
-    """Whether codes are in 12 bits where they have 16: a model's own ones may be larger."""
-    codes = graph.weights[restored.inputs[0]]
-    return codes.dtype != "int16" or int(np.abs(codes.array().astype(np.int32)).max()) <= _MOST
+    """Whether codes are in 12 bits where they have 16, and scales of others in 16: a model's own may have more."""
+    codes, scales = (graph.weights[name] for name in restored.inputs[:2])
+    if scales.dtype != "float32":
+        return False
+    if codes.dtype == "int16":
+        return int(np.abs(codes.array().astype(np.int32)).max()) <= _MOST
+    return not (scales.array().view(np.uint32) & _LOWER).any()
 
 
 def _sum(product: Node, restored: Node, graph: Graph, inside: set[str]) -> Node | None:
@@ -67,16 +70,14 @@ def _bias(reader: Node, product: str) -> str:
     return second if first == product else first
 
 
-def _write(draft: GraphDraft, product: Node, restored: Node, total: Node | None, block: int) -> None:
-    codes, scales = (draft.graph.weights[name] for name in restored.inputs[:2])
+def _write(block: int, draft: GraphDraft, product: Product) -> None:
+    codes, scales = (draft.graph.weights[name] for name in product.restored.inputs[:2])
     array = codes.array()
-    inputs = [product.inputs[0], draft.weight(f"{codes.name}/packed", packed(array, scales.array(), block))]
-    (output,) = product.outputs
-    if total is not None:
-        inputs.append(_bias(total, output))
-        (output,) = total.outputs
+    inputs = [product.x, draft.weight(f"{codes.name}/packed", packed(array, scales.array(), block))]
+    if product.total is not None:
+        inputs.append(next(name for name in product.total.inputs if name in draft.graph.weights))
     sizes = [bits_of(array), *array.shape]
-    draft.add(OPERATOR, inputs, output, output, domain=_DOMAIN, sizes=sizes)
+    draft.add(OPERATOR, inputs, product.output, product.output, domain=_DOMAIN, sizes=sizes)
 
 
 def packed(codes: np.ndarray, scales: np.ndarray, block: int) -> np.ndarray:
@@ -96,7 +97,8 @@ def packed(codes: np.ndarray, scales: np.ndarray, block: int) -> np.ndarray:
         parts.append((pairs >> low).astype(np.int8))
         if low:
             parts.append(_words(pairs & np.int16(2**low - 1), low))
-    parts.append(steps.reshape(runs, blocks, block).transpose(1, 0, 2))
+    upper = (steps.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+    parts.append((steps if bits > 8 else upper).reshape(runs, blocks, block).transpose(1, 0, 2))
     rows_of_bytes = [np.ascontiguousarray(each).reshape(blocks, runs, -1).view(np.uint8) for each in parts]
     return np.concatenate(rows_of_bytes, axis=2)
 

@@ -12,6 +12,9 @@
 // kernel_probe shuffle N BLOCKS SIZES[3] STEP ORDER reads x in blocks, whose channels become so many blocks of them.
 // kernel_probe resize PLANES HEIGHT WIDTH TAPS ROWS COLUMNS reads x, places of rows and columns, and their weights.
 // kernel_probe packed BITS ROWS COLUMNS M HAS_BIAS reads x, bias and the packed weight, and writes their product.
+// kernel_probe attention IMAGES HEADS KEY_HEADS ROWS WIDTH CACHED ADDS SCALE HAS_MASK reads a query [images, rows, heads,
+// width], cached keys and values, keys and values like the query, and a mask [rows, keys]; it writes the result, like the
+// query, and all keys and values.
 // kernel_probe expansion C K STRIDES[3] BEFORE[3] AFTER[3] (LOW HIGH SWISH)[2] N IN[3] reads weights and bias of a 1x1
 // convolution, those of a depthwise one, and x in blocks.
 // kernel_probe affine N BLOCKS PIXELS STAGES LOW HIGH reads x in blocks and factors and shifts of one or two stages.
@@ -25,6 +28,7 @@
 #include "blocks/blocks.h"
 #include "blocks/channelwise.h"
 #include "blocks/elu.h"
+#include "kernels/cached_attention.h"
 #include "kernels/expansion.h"
 #include "kernels/kernels.h"
 #include "kernels/packed_product.h"
@@ -169,6 +173,43 @@ int main(int, char** argv) {
         Numbers y(m * weight.columns);
         intarsia::packed_product(weight, x.data(), has_bias ? bias.data() : nullptr, y.data(), m, threads);
         write(y);
+        return 0;
+    }
+    if (std::strcmp(name, "attention") == 0) {
+        intarsia::Attention a{number(), number(), number(), number(), number(), false, 0};
+        intarsia::AttentionCall call{};
+        call.cached = number();
+        a.adds = number() != 0;
+        a.scale = real();
+        const bool has_mask = number() != 0;
+        const auto rows_of = [&](std::size_t heads) { return a.images * a.rows * heads * a.width; };
+        const std::size_t own = a.adds ? rows_of(a.key_heads) : 0, keys = call.cached + (a.adds ? a.rows : 0);
+        const std::size_t held = a.images * a.key_heads * call.cached * a.width;
+        const Numbers query = read(rows_of(a.heads)), cached_keys = read(held), cached_values = read(held);
+        const Numbers key = read(own), value = read(own), mask = read(has_mask ? a.rows * keys : 0);
+        const auto steps_of = [&](std::size_t heads) {
+            return intarsia::HeadSteps{a.rows * heads * a.width, heads * a.width, a.width};
+        };
+        Numbers y(query.size()), all_keys(a.adds ? held + own : 0), all_values(all_keys.size());
+        call.query = query.data();
+        call.key = key.data();
+        call.value = value.data();
+        call.queries = call.results = steps_of(a.heads);
+        call.keys = call.values = steps_of(a.key_heads);
+        call.cached_keys = cached_keys.data();
+        call.cached_values = cached_values.data();
+        call.mask = has_mask ? mask.data() : nullptr;
+        call.masks = {0, keys, 0};
+        call.mask_step = 1;
+        call.all_keys = a.adds ? all_keys.data() : nullptr;
+        call.all_values = a.adds ? all_values.data() : nullptr;
+        call.y = y.data();
+        intarsia::cached_attention(a, call, threads);
+        write(y);
+        if (a.adds) {
+            write(all_keys);
+            write(all_values);
+        }
         return 0;
     }
     if (std::strcmp(name, "shuffle") == 0) {

@@ -283,6 +283,49 @@ def _multiplied(program: Path, block: int, x: np.ndarray, weight: Blocks, bias: 
     return np.frombuffer(told, np.float32).reshape(len(x), -1)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention:
+    """Attention over a cache: the width is in blocks, and each head of keys has several of queries."""
+
+    images: int
+    key_heads: int
+    group: int
+    rows: int
+    blocks: int
+    cached: int
+    adds: bool
+    has_mask: bool
+
+
+def attended(program: Path, block: int, asked: Attention, odd: float | None, seed: int) -> tuple[np.ndarray, ...]:
+    """What the library makes of an attention, all in one row, and the reference in double precision.
+
+    Args:
+        odd: Stands in the mask for the last key of the first row.
+    """
+    draw = np.random.default_rng(seed)
+    heads, width = asked.key_heads * asked.group, asked.blocks * block
+    count = asked.cached + asked.rows * asked.adds
+    query = draw.standard_normal((asked.images, asked.rows, heads, width)).astype(np.float32)
+    held = draw.standard_normal((2, asked.images, asked.key_heads, asked.cached, width)).astype(np.float32)
+    own = draw.standard_normal((2, asked.images, asked.rows * asked.adds, asked.key_heads, width)).astype(np.float32)
+    mask = draw.standard_normal((asked.rows * asked.has_mask, count)).astype(np.float32)
+    if odd is not None and mask.size:
+        mask[0, -1] = odd
+    keys, values = np.concatenate([held, own.swapaxes(2, 3)], axis=3)
+    scale = 1 / width**0.5
+    wide = [each.repeat(asked.group, axis=1).astype(np.float64) for each in (keys, values)]
+    scores = query.swapaxes(1, 2).astype(np.float64) @ wide[0].swapaxes(2, 3) * scale + (mask if mask.size else 0.0)
+    with np.errstate(invalid="ignore"):
+        powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    want = (powers / powers.sum(axis=-1, keepdims=True) @ wide[1]).swapaxes(1, 2)
+    sizes = (asked.images, heads, asked.key_heads, asked.rows, width, asked.cached)
+    words = ("attention", *sizes, int(asked.adds), scale, int(asked.has_mask))
+    told = _told(program, words, b"".join(np.ascontiguousarray(each).tobytes() for each in (query, *held, *own, mask)))
+    joined = (want, keys, values) if asked.adds else (want,)
+    return np.frombuffer(told, np.float32), np.concatenate([each.reshape(-1) for each in joined])
+
+
 def affine(
     program: Path, block: int, counts: Triple, stages: int, limits: tuple[float, float], seed: int
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -326,6 +326,37 @@ def test_what_is_no_number_makes_none(probe: tuple[Path, int], bits: int, odd: f
     assert not np.isfinite(got[1]).any()
 
 
+ATTENTIONS = st.builds(
+    running.Attention,
+    images=st.integers(1, 2),
+    key_heads=st.integers(1, 3),
+    group=st.integers(1, 3),
+    rows=st.integers(1, 5),
+    blocks=st.integers(1, 17),
+    cached=st.integers(1, 70),
+    adds=st.booleans(),
+    has_mask=st.booleans(),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(asked=ATTENTIONS, odd=st.sampled_from([None, -inf, -1e38]), seed=st.integers(0, 9))
+def test_attention_over_a_cache_agrees_with_the_reference(
+    probe: tuple[Path, int], asked: running.Attention, odd: float | None, seed: int
+) -> None:
+    got, want = running.attended(*probe, asked, odd, seed)
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * max(1.0, float(np.abs(want).max())))
+
+
+@pytest.mark.parametrize("odd", [np.inf, np.nan])
+def test_a_mask_that_is_no_number_makes_its_row_none(probe: tuple[Path, int], odd: float) -> None:
+    asked = running.Attention(images=1, key_heads=1, group=1, rows=2, blocks=1, cached=5, adds=False, has_mask=True)
+    got, _ = running.attended(*probe, asked, odd, 0)
+    first, second = got.reshape(2, -1)
+    assert np.isnan(first).all()
+    assert np.isfinite(second).all()
+
+
 ENDINGS = st.sampled_from([(-inf, inf, False), (0.0, inf, False), (0.0, 1.0, False), (-inf, inf, True)])
 
 

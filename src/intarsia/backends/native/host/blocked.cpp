@@ -20,9 +20,10 @@ Blocked blocked_input(const ort::Functions& ort, const std::string& name, const 
     return found;
 }
 
-float* blocked_output(const ort::Functions& ort, OrtKernelContext* context, const Dimensions& shape) {
+float* blocked_output(const ort::Functions& ort, OrtKernelContext* context, const Dimensions& shape,
+                      std::size_t output) {
     OrtValue* y = nullptr;
-    check(ort, ort.output(context, 0, shape.data(), shape.size(), &y));
+    check(ort, ort.output(context, output, shape.data(), shape.size(), &y));
     return data_of(ort, y);
 }
 

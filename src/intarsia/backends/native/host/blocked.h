@@ -21,7 +21,8 @@ struct Blocked {
 Blocked blocked_input(const ort::Functions& ort, const std::string& name, const OrtKernelContext* context);
 
 // The memory of an output of this shape.
-float* blocked_output(const ort::Functions& ort, OrtKernelContext* context, const Dimensions& shape);
+float* blocked_output(const ort::Functions& ort, OrtKernelContext* context, const Dimensions& shape,
+                      std::size_t output = 0);
 
 // How many numbers a shape holds.
 std::int64_t count_of(const Dimensions& shape);

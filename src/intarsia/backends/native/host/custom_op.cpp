@@ -8,6 +8,7 @@
 #include "expansion_op.h"
 #include "normalisation_op.h"
 #include "partition_op.h"
+#include "plain/attention_op.h"
 #include "plain/product_op.h"
 #include "plain/resize_op.h"
 
@@ -42,6 +43,7 @@ OrtCustomOpDomain* domain(const Functions& ort) {
     static const intarsia::InstanceNormalisationOperator instance_normalisation(ort);
     static const intarsia::PartitionOperator partition(ort);
     static const intarsia::ProductOperator product(ort);
+    static const intarsia::AttentionOperator attention(ort);
     static OrtCustomOpDomain* const made = [&] {
         OrtCustomOpDomain* fresh = nullptr;
         check(ort, ort.create_domain("intarsia", &fresh));
@@ -51,7 +53,7 @@ OrtCustomOpDomain* domain(const Functions& ort) {
         const OrtCustomOp* others[] = {&to_blocks, &from_blocks, &max_pool,       &pad,
                                         &scale,     &prelu,       &affine,         &local_response,
                                         &instance_normalisation,  &partition, &depth_to_space, &elu, &expansion, &resize,
-                                        &product};
+                                        &product, &attention};
         for (const OrtCustomOp* each : others) {
             check(ort, ort.add_to_domain(fresh, each));
         }

@@ -44,13 +44,14 @@ inline bool are_known(const Dimensions& dimensions) {
     return !dimensions.empty() && std::all_of(dimensions.begin(), dimensions.end(), [](std::int64_t size) { return size >= 0; });
 }
 
-inline void infer_output(const ort::Functions& ort, OrtShapeInferContext* context, const Dimensions& dimensions) {
+inline void infer_output(const ort::Functions& ort, OrtShapeInferContext* context, const Dimensions& dimensions,
+                         std::size_t output = 0) {
     OrtTensorTypeAndShapeInfo* raw = nullptr;
     check(ort, ort.create_shape(&raw));
     const OwnedShape shape(raw, ort.release_shape);
     check(ort, ort.set_element_type(raw, ort::kFloat));
     check(ort, ort.set_dimensions(raw, dimensions.data(), dimensions.size()));
-    check(ort, ort.infer_output(context, 0, raw));
+    check(ort, ort.infer_output(context, output, raw));
 }
 
 // Those of a shape or of pads from a place on, behind what stands for the dimensions that are not there.

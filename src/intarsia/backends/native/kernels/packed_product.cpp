@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "kernels/vector.h"
@@ -14,7 +15,10 @@ namespace {
 constexpr std::size_t kPairs = kRun / 2;
 constexpr float kMost = 32767;
 constexpr float kLeast = 1e-30f;        // a run with nothing larger counts as zero
-constexpr std::size_t kTaskBytes = 1 << 16;  // of the weight: long enough to hide what handing out a task costs
+constexpr std::size_t kTaskBytes = 1 << 17;  // of the weight: so long that reading goes on at full speed between two
+constexpr std::size_t kEven = 4;        // tasks are a multiple of this, so that no thread waits for the last one
+constexpr std::size_t kAhead = 4096;    // bytes that are fetched before they are needed; the processor's own are fewer
+constexpr std::size_t kLine = 64;
 constexpr std::int32_t kMiddle = 8;     // stands for zero in 4 bits
 
 #if defined(__AVX512F__)
@@ -38,6 +42,17 @@ Ints joined(Ints high, Ints low) {
 }
 inline Ints add_products(Ints sums, Ints a, Ints b) { return _mm512_add_epi32(sums, _mm512_madd_epi16(a, b)); }
 inline Vec to_floats(Ints numbers) { return _mm512_maskz_cvtepi32_ps(0xffff, numbers); }
+inline Ints nearest(Vec numbers) { return _mm512_maskz_cvtps_epi32(0xffff, numbers); }
+inline Ints sum(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
+inline void store_narrow(std::int16_t* to, Ints numbers) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_cvtsepi32_epi16(0xffff, numbers));
+}
+// Of floats without their lower halves.
+inline Vec widened(const std::uint8_t* halves) {
+    const __m256i narrow = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves));
+    const __m512i upper = _mm512_maskz_cvtepu16_epi32(0xffff, narrow);
+    return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xffff, upper, 16));
+}
 #else
 using Ints = __m256i;
 inline Ints every(std::int32_t value) { return _mm256_set1_epi32(value); }
@@ -59,6 +74,16 @@ Ints joined(Ints high, Ints low) {
 }
 inline Ints add_products(Ints sums, Ints a, Ints b) { return _mm256_add_epi32(sums, _mm256_madd_epi16(a, b)); }
 inline Vec to_floats(Ints numbers) { return _mm256_cvtepi32_ps(numbers); }
+inline Ints nearest(Vec numbers) { return _mm256_cvtps_epi32(numbers); }
+inline Ints sum(Ints a, Ints b) { return _mm256_add_epi32(a, b); }
+inline void store_narrow(std::int16_t* to, Ints numbers) {
+    const __m128i low = _mm256_castsi256_si128(numbers), high = _mm256_extracti128_si256(numbers, 1);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_packs_epi32(low, high));
+}
+inline Vec widened(const std::uint8_t* halves) {
+    const __m256i upper = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves)));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(upper, 16));
+}
 #endif
 
 // The other factor in 16 bits.
@@ -105,20 +130,29 @@ struct Factor {
         store(lanes, largest);
         const float most = *std::max_element(lanes, lanes + kBlock);
         if (most <= kLeast) return;
-        const float factor = kMost / most;
-        std::int32_t sum = 0;
-        for (std::size_t i = 0; i < kRun; ++i) {
-            const float scaled = from[i] * factor;
-            to[i] = static_cast<std::int16_t>(static_cast<std::int32_t>(scaled + (scaled < 0 ? -0.5f : 0.5f)));
-            sum += to[i];
+        const Vec factor = broadcast(kMost / most);
+        Ints all = every(0);
+        for (std::size_t i = 0; i < kRun; i += kBlock) {
+            const Ints rounded = nearest(load(from + i) * factor);
+            store_narrow(to + i, rounded);
+            all = sum(all, rounded);
         }
+        std::int32_t parts[kBlock];
+        std::memcpy(parts, &all, sizeof parts);
         scales[run] = most / kMost;
-        sums[run] = sum;
+        sums[run] = std::accumulate(parts, parts + kBlock, 0);
     }
 };
 
 constexpr std::size_t code_bytes(std::size_t bits) { return kRun * kBlock * bits / 8; }
-constexpr std::size_t run_bytes(std::size_t bits) { return code_bytes(bits) + sizeof(Vec); }
+constexpr std::size_t run_bytes(std::size_t bits) { return code_bytes(bits) + sizeof(Vec) / (bits > 8 ? 1 : 2); }
+
+// The scales of a run.
+template <std::size_t Bits>
+Vec scales_of(const std::uint8_t* codes) {
+    if constexpr (Bits > 8) return load(reinterpret_cast<const float*>(codes + code_bytes(Bits)));
+    return widened(codes + code_bytes(Bits));
+}
 
 // The products of `Rows` rows by one run of a block of columns, without the scale of the weight.
 template <std::size_t Bits, std::size_t Rows>
@@ -163,9 +197,10 @@ void block_of(const PackedWeight& weight, std::size_t block, const Factor& x, st
     Vec totals[Rows];
     for (std::size_t r = 0; r < Rows; ++r) totals[r] = broadcast(0);
     for (std::size_t run = 0; run < x.runs; ++run, codes += run_bytes(Bits)) {
+        for (std::size_t i = 0; i < run_bytes(Bits); i += kLine) prefetch(codes + kAhead + i);
         Vec sums[Rows];
         run_of<Bits>(codes, x, row, run, sums);
-        const Vec scales = load(reinterpret_cast<const float*>(codes + code_bytes(Bits)));
+        const Vec scales = scales_of<Bits>(codes);
         for (std::size_t r = 0; r < Rows; ++r) totals[r] = multiply_add(sums[r], scales, totals[r]);
     }
     const std::size_t first = block * kBlock, count = std::min(kBlock, weight.columns - first);
@@ -182,10 +217,11 @@ void product_of(const PackedWeight& weight, const float* x, const float* bias, f
                 const Threads& threads) {
     const Factor factor(x, m, weight.rows);
     const std::size_t blocks = steps(weight.columns, kBlock);
-    const std::size_t each = std::max<std::size_t>(1, kTaskBytes / std::max<std::size_t>(1, factor.runs * run_bytes(Bits)));
-    threads.share(steps(blocks, each), [&](std::size_t task) {
-        const std::size_t end = std::min(blocks, (task + 1) * each);
-        for (std::size_t block = task * each; block < end; ++block) {
+    const std::size_t wanted = steps(blocks * factor.runs * run_bytes(Bits), kTaskBytes);
+    const std::size_t tasks = std::min(blocks, steps(wanted, kEven) * kEven);
+    threads.share(tasks, [&](std::size_t task) {
+        const std::size_t end = blocks * (task + 1) / tasks;
+        for (std::size_t block = blocks * task / tasks; block < end; ++block) {
             std::size_t row = 0;
             for (; row + 4 <= m; row += 4) block_of<Bits, 4>(weight, block, factor, row, bias, y);
             for (; row < m; ++row) block_of<Bits, 1>(weight, block, factor, row, bias, y);

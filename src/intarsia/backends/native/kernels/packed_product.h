@@ -11,7 +11,8 @@ namespace intarsia {
 constexpr std::size_t kRun = 32;
 
 // A matrix [rows][columns] of whole numbers times scales. For each block of B columns there are its runs of rows, filled
-// up with zeros, each with its codes and then with a scale for each column, a float. Codes lie
+// up with zeros, each with its codes and then with a scale for each column: a float, or of 8 and 4 bits the upper half of
+// one. Codes lie
 // in 8 bits as [16][B][2]: the rows 2 i and 2 i + 1 of a column beside each other;
 // in 4 bits as [4][B][2] words of 16 bits, which hold what is in 8 bits at i, i + 4, i + 8 and i + 12, plus 8, lowest first;
 // in 12 bits, of which none is beyond 2047, as the upper 8, and behind them the lower 4 as those in 4 bits, without the 8;

@@ -4,11 +4,16 @@
 #include <immintrin.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace intarsia {
 
 inline void prefetch_to_write(const float* p) { __builtin_prefetch(p, 1, 3); }
-inline void prefetch(const float* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
+// Whether `stream` may write there.
+inline bool is_whole(const float* p) { return reinterpret_cast<std::uintptr_t>(p) % sizeof(__m128) == 0; }
+// Has what was streamed be seen by other threads.
+inline void drain() { _mm_sfence(); }
+inline void prefetch(const void* p) { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
 
 #if defined(__AVX512F__)
 using Vec = __m512;
@@ -70,6 +75,13 @@ Vec spread(Vec v) {
 }
 inline Vec clamp(Vec v, Vec low, Vec high) { return _mm256_min_ps(high, _mm256_max_ps(low, v)); }
 #endif
+
+// Past the caches; in parts, since memory is mostly aligned to 16 bytes only.
+inline void stream(float* p, Vec v) {
+    alignas(Vec) float lanes[kBlock];
+    store(lanes, v);
+    for (std::size_t i = 0; i < kBlock; i += 4) _mm_stream_ps(p + i, _mm_load_ps(lanes + i));
+}
 
 inline float total(__m256 v) {
     const __m128 half = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from intarsia.backends.contract.node_facts import is_constant
 from intarsia.backends.contract.traits import KernelChoice
+from intarsia.backends.onnxruntime.cached_attention import attentions
 from intarsia.backends.onnxruntime.cubic_resize import is_cubic
 from intarsia.backends.onnxruntime.kernels import HOST, KERNELS, TRANSPOSED, Kernel, described
 from intarsia.backends.onnxruntime.kernels.expansion import is_expansion
@@ -28,7 +29,9 @@ def ours() -> str:
 
 
 def lack(graph: Graph, block: int) -> str | None:
-    """Why no convolution can be replaced, by what is in the way of the one that comes nearest; ``None`` if one can."""
+    """Why nothing can be replaced, by what is in the way of the convolution that comes nearest; ``None`` if it can."""
+    if any(True for _ in attentions(graph, block)):
+        return None
     furthest, reason = 0, f"no {ours()} to replace"
     for facts in dict.fromkeys(_facts(node, graph) for node in graph.nodes if _is_convolution(node)):
         for kernel in KERNELS:
@@ -105,6 +108,16 @@ def kernels(graph: Graph, block: int) -> Mapping[str, tuple[KernelChoice, ...]]:
         found = {node: several for node, several in found.items() if node not in firsts}
         found[last] = tuple(KernelChoice(name=name, layout=_BLOCKS, also=firsts) for name in ("", HOST))
     return found
+
+
+def named_kernels(graph: Graph, block: int) -> dict[str, tuple[str, ...]]:
+    """For each node, by its id, the names of the kernels that may be asked for.
+
+    Attention is among them, and not among `kernels`: in one network all of it is alike, and so the engine's time beside
+    ONNX Runtime's tells which is faster.
+    """
+    found = {node: tuple(each.name for each in own if each.name) for node, own in kernels(graph, block).items()}
+    return {**found, **{attention.last.id: (HOST,) for attention in attentions(graph, block)}}
 
 
 def _expansions(graph: Graph, block: int) -> Mapping[str, tuple[str, ...]]:
