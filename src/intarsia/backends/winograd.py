@@ -140,11 +140,11 @@ class WinogradBackend(Backend):
         from intarsia.backends.onnxruntime.kernels.asked import asked
 
         with guard(CompileError, _NAME):
-            kernels = asked(target)
-            model = _with_attention(model, kernels)
+            kernels, given = asked(target), model.weights
+            model = _rewritten(model, kernels)
             plain = serialised(model)
             replaced = partial(_replaced, model, kernels)
-            return offline_optimisation.compiled(plain, model, _saving_options(), replaced)
+            return offline_optimisation.compiled(plain, model, _saving_options(), replaced, given)
 
     def meta_type(self, meta: Mapping[str, Any]) -> JsonType:
         """What ONNX Runtime saved, and its borders with partitions of others."""
@@ -204,7 +204,7 @@ class WinogradBackend(Backend):
         folder.mkdir(parents=True, exist_ok=True)
         with guard(CompileError, _NAME):
             kernels = asked(target)
-            model = _with_attention(model, kernels)
+            model = _rewritten(model, kernels)
             plain = serialised(model)
             content, _ = _replaced(
                 model, kernels, offline_optimisation.optimise(plain, model, _saving_options(), folder)
@@ -234,14 +234,15 @@ def _saving_options() -> Any:
     return options
 
 
-def _with_attention(model: SubModel, kernels: Mapping[str, str]) -> SubModel:
-    """The sub-graph with attention as our own operator, but where ONNX Runtime's is asked for."""
+def _rewritten(model: SubModel, kernels: Mapping[str, str]) -> SubModel:
+    """The sub-graph with products merged and attention as our own operator, unless the host's kernels are asked for."""
     from intarsia.backends.onnxruntime.cached_attention import with_cached_attention
     from intarsia.backends.onnxruntime.kernels import HOST
+    from intarsia.backends.onnxruntime.merged_products import with_merged_products
 
-    return with_cached_attention(
-        model, library.block(), lambda node: kernels.get(node, kernels.get(EVERY_NODE, "")) != HOST
-    )
+    usual = kernels.get(EVERY_NODE, "")
+    merged = model if usual == HOST else with_merged_products(model)
+    return with_cached_attention(merged, library.block(), lambda node: kernels.get(node, usual) != HOST)
 
 
 def _replaced(model: SubModel, kernels: Mapping[str, str], content: bytes) -> tuple[bytes, dict[str, Any]]:

@@ -95,9 +95,8 @@ class OnnxRuntimeEmbedding(Embedding):
             path = library.built()
             options.register_custom_ops_library(str(path))
             with _called_by_new_kernels(path, _CALLBACK(_unexpected)):
-                artifact = offline_optimisation.compiled(
-                    plain, holed, options, partial(self._rewritten, able, original_of(holed, kernels))
-                )
+                rewrite = partial(self._rewritten, able, original_of(holed, kernels))
+                artifact = offline_optimisation.compiled(plain, holed, options, rewrite, holed.weights)
         counts = [[len(partition.inputs), len(partition.outputs)] for partition in partitions]
         return replace(artifact, meta={**artifact.meta, "partitions": counts})
 

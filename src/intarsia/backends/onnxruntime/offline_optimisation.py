@@ -5,7 +5,7 @@ What it saves is rewritten, and of its weights the artifact keeps those that the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,11 +45,17 @@ def optimise(plain: EngineArtifact, model: SubModel, options: Any, folder: Path)
 
 
 def compiled(
-    plain: EngineArtifact, model: SubModel, options: Any, rewrite: Callable[[bytes], tuple[bytes, Mapping[str, Any]]]
+    plain: EngineArtifact,
+    model: SubModel,
+    options: Any,
+    rewrite: Callable[[bytes], tuple[bytes, Mapping[str, Any]]],
+    given: Collection[str],
 ) -> EngineArtifact:
     """The optimised model as an artifact; the first three arguments as `optimise` takes them.
 
-    ``rewrite`` takes the optimised model, and answers with what is to be kept and facts for the artifact's ``meta``.
+    Args:
+        rewrite: Takes the optimised model, and answers with what is to be kept and facts for the artifact's ``meta``.
+        given: Names of the weights that whoever loads the artifact has.
     """
     import numpy as np
 
@@ -63,7 +69,8 @@ def compiled(
         shared, rows, own = [], [], bytearray()
         for tensor in stored:
             raw = data[tensor.offset : tensor.offset + tensor.nbytes]
-            if tensor.name in plain.weights and np.array_equal(raw, _bytes(model.weights[tensor.name].array())):
+            is_given = tensor.name in plain.weights and tensor.name in given
+            if is_given and np.array_equal(raw, _bytes(model.weights[tensor.name].array())):
                 shared.append(tensor.name)
                 continue
             own += bytes(-len(own) % _ALIGNMENT)

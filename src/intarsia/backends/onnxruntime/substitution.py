@@ -29,7 +29,7 @@ from intarsia.backends.onnxruntime.kernels.finish import Finish, finish_of, limi
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, constant_of, parsed
 from intarsia.graph.engine_names import engine_names, node_of
 from intarsia.graph.export import serialise
-from intarsia.graph.placeholder_ops import DOMAIN
+from intarsia.graph.placeholder_ops import DOMAIN, OP_TYPE
 
 if TYPE_CHECKING:
     from intarsia.graph import SubModel
@@ -102,7 +102,9 @@ def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Subs
     floats = (each for each in model.graph.initializer if each.data_type == onnx.TensorProto.FLOAT)
     constants = {tensor.name: tuple(tensor.dims) for tensor in floats}
     used = _used_channels(model.graph)
-    ours: list[tuple[str, str]] = []
+    ours = [
+        (_layer(node), node.op_type) for node in model.graph.node if node.domain == DOMAIN and node.op_type != OP_TYPE
+    ]
     able: dict[str, _Replacement] = {}
     for node in list(model.graph.node):
         way = original.way(_layer(node))

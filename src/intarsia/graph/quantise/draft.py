@@ -32,14 +32,15 @@ class GraphDraft:
         self._weights: dict[str, Weight] = {}
         self._inputs: list[onnx.ValueInfoProto] = []
 
-    def keep(self, node: Node, outputs: Sequence[str] | None = None) -> None:
-        """Keep a node, perhaps with new names for its outputs."""
+    def keep(self, node: Node, outputs: Sequence[str] | None = None, inputs: Sequence[str] | None = None) -> None:
+        """Keep a node, perhaps with new names for its outputs, and with other inputs."""
         if outputs is None:
             self._nodes.append(node.proto)
             return
         copy = onnx.NodeProto()
         copy.CopyFrom(node.proto)
         copy.output[:] = outputs
+        copy.input[:] = node.inputs if inputs is None else inputs
         self._nodes.append(copy)
         for old, new in zip(node.outputs, outputs, strict=True):
             self._types[new] = self.graph.values[old].type_proto or onnx.TypeProto()

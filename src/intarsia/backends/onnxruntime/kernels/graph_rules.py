@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from intarsia.backends.contract.node_facts import is_constant
@@ -12,6 +13,7 @@ from intarsia.backends.onnxruntime.cached_attention import attentions
 from intarsia.backends.onnxruntime.cubic_resize import is_cubic
 from intarsia.backends.onnxruntime.kernels import HOST, KERNELS, TRANSPOSED, Kernel, described
 from intarsia.backends.onnxruntime.kernels.expansion import is_expansion
+from intarsia.backends.onnxruntime.merged_products import groups_in
 
 if TYPE_CHECKING:
     from intarsia.backends.onnxruntime.kernels.convolution import Convolution
@@ -30,7 +32,8 @@ def ours() -> str:
 
 def lack(graph: Graph, block: int) -> str | None:
     """Why nothing can be replaced, by what is in the way of the convolution that comes nearest; ``None`` if it can."""
-    if any(True for _ in attentions(graph, block)):
+    several = groups_in(graph, range(len(graph.nodes)))
+    if any(True for _ in chain(attentions(graph, block), several)):
         return None
     furthest, reason = 0, f"no {ours()} to replace"
     for facts in dict.fromkeys(_facts(node, graph) for node in graph.nodes if _is_convolution(node)):
