@@ -23,6 +23,8 @@ class Layer:
         scales: Whether queries and keys are scaled before, as ``scaled_dot_product_attention`` does.
         is_parted: Whether one projection yields queries, keys and values.
         adds: Whether rows bring keys and values; else all are in the cache.
+        is_safe: Whether keys are turned as matrices in a row, and weights that are no numbers become zero, as PyTorch
+            exports ``scaled_dot_product_attention``.
     """
 
     images: int = 1
@@ -35,6 +37,7 @@ class Layer:
     scales: bool = False
     is_parted: bool = True
     adds: bool = True
+    is_safe: bool = False
 
     @property
     def keys(self) -> int:
@@ -95,13 +98,25 @@ class _Sketch:
         several = [layer.images, key_heads, layer.shared, layer.keys, layer.width]
         apart = self._add("Unsqueeze", source, self._weight(f"{name}.axes", [2]), to=f"{name}.one")
         grown = self._add("Expand", apart, self._weight(f"{name}.grown", several), to=f"{name}.several")
+        if layer.is_safe and name == "k":
+            return grown
         whole = self._weight(f"{name}.whole", [layer.images, layer.heads, layer.keys, layer.width])
         return self._add("Reshape", grown, whole, to=f"{name}.all")
 
+    def _turned(self, keys: str) -> str:
+        layer = self._layer
+        if not layer.is_safe:
+            return self._add("Transpose", keys, to="turned", perm=[0, 1, 3, 2])
+        matrices = self._weight("matrices", [layer.images * layer.heads, layer.keys, layer.width])
+        flat = self._add(
+            "Transpose", self._add("Reshape", keys, matrices, to="k.matrices"), to="k.turned", perm=[0, 2, 1]
+        )
+        apart = self._weight("apart", [layer.images, layer.heads, layer.width, layer.keys])
+        return self._add("Reshape", flat, apart, to="turned")
+
     def attend(self, keys: str, values: str) -> None:
         """The attention, and the projection behind it."""
-        layer, query = self._layer, "q.heads"
-        keys = self._add("Transpose", keys, to="turned", perm=[0, 1, 3, 2])
+        layer, query, keys = self._layer, "q.heads", self._turned(keys)
         if layer.scales:
             root = self._weight("root", layer.width**-0.25)
             query = self._add("Mul", query, root, to="q.scaled")
@@ -111,8 +126,11 @@ class _Sketch:
             scores = self._add("Div", scores, self._weight("by", layer.width**0.5), to="scaled")
         if layer.mask is not None:
             scores = self._add("Add", scores, "mask", to="masked")
-        self._add("Softmax", scores, to="weights", axis=-1)
-        self._add("MatMul", "weights", values, to="result")
+        weights = self._add("Softmax", scores, to="weights", axis=-1)
+        if layer.is_safe:
+            odd = self._add("IsNaN", weights, to="odd")
+            weights = self._add("Where", odd, self._weight("nothing", 0.0), weights, to="even")
+        self._add("MatMul", weights, values, to="result")
         self._add("Transpose", "result", to="back", perm=[0, 2, 1, 3])
         length = layer.heads * layer.width
         self._add("Reshape", "back", self._weight("flat", [layer.images, layer.rows, length]), to="rows")
@@ -145,6 +163,8 @@ LAYERS = {
     "shared keys, one token": Layer(shared=4, images=3, mask=(3, 1, 1, 1)),
     "all in the cache": Layer(adds=False, is_parted=False),
     "all in the cache, several tokens": Layer(adds=False, rows=4, is_parted=False, shared=2),
+    "safe": Layer(scales=True, is_safe=True, mask=(1, 1, 1, 8)),
+    "safe, shared keys": Layer(scales=True, is_safe=True, shared=2, rows=3),
     "wide": Layer(heads=2, width=144, cached=130),
 }
 """Layers that the operator takes, by what is special about them."""

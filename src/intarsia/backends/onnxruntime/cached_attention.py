@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OPERATOR = "CachedAttention"
 _MOST_ROWS = 16
 """With more, products of matrices are faster."""
-_HEADS_FORWARD, _KEYS_TURNED = (0, 2, 1, 3), (0, 1, 3, 2)
+_HEADS_FORWARD, _KEYS_TURNED, _MATRICES_TURNED = (0, 2, 1, 3), (0, 1, 3, 2), (0, 2, 1)
 _KEYS, _MOST_DIMENSIONS = 2, 8
 
 
@@ -60,7 +60,8 @@ class CachedAttention:
         gone: Indices of the nodes that it takes the place of.
         inputs: What it reads.
         outputs: What it writes: the result, and where rows bring keys and values, these behind those before.
-        sizes: Images, heads, heads of keys, rows, numbers of a vector, and whether rows bring keys and values.
+        sizes: Images, heads, heads of keys, rows, numbers of a vector, whether rows bring keys and values, and whether
+            weights that are no numbers count as zero.
         places: Offset and steps of image, row and head, of query, key, value and result.
         scale: What products are multiplied with.
     """
@@ -121,9 +122,10 @@ class _Finder:
     def attention(self, softmax: Node) -> CachedAttention | None:
         """The one around this softmax, if the kernel computes it."""
         scores = self._shape(softmax.inputs[0])
-        product = self._near.reader(softmax.outputs[0], {"MatMul"})
+        weights, hides_odd = self._without_odd(softmax.outputs[0])
+        product = self._near.reader(weights, {"MatMul"})
         is_last = softmax.attributes.get("axis", -1) in {-1, 3}
-        if len(scores) != 4 or not is_last or product is None or product.inputs[0] != softmax.outputs[0]:
+        if len(scores) != 4 or not is_last or product is None or product.inputs[0] != weights:
             return None
         name, mask = self._unmasked(softmax.inputs[0])
         name, scale = self._unscaled(name)
@@ -138,7 +140,7 @@ class _Finder:
         both = self._cache(turned[0], shape), self._cache(product.inputs[1], shape)
         if not self._fits(both, rows, width) or not (mask is None or self._spreads(mask, scores)):
             return None
-        sizes = (images, heads, both[0].heads, rows, width, int(both[0].added is not None))
+        sizes = (images, heads, both[0].heads, rows, width, int(both[0].added is not None), int(hides_odd))
         places = [self._place(query, sizes, heads)]
         for each in both:
             at = _Place(name=places[0].name) if each.added is None else self._place(each.added, sizes, each.heads)
@@ -169,6 +171,16 @@ class _Finder:
             each.added is None or self._shape(each.added)[_KEYS] == rows for each in both
         )
         return same and apart and 0 < rows <= _MOST_ROWS and width > 0 and width % self._block == 0
+
+    def _without_odd(self, name: str) -> tuple[str, bool]:
+        """Weights in which zero stands for each that is no number, if these are all that is read."""
+        readers = [self._near.graph.nodes[index] for index in self._values[name].consumers]
+        chosen = next((node for node in readers if node.op_type == "Where" and not node.domain), None)
+        if len(readers) != 2 or chosen is None or chosen.inputs[2] != name or self._near.is_kept(name):
+            return name, False
+        odd = self._near.maker(chosen.inputs[0], {"IsNaN"})
+        is_zero = self._number(chosen.inputs[1]) == 0.0
+        return (chosen.outputs[0], True) if odd is not None and odd.inputs[0] == name and is_zero else (name, False)
 
     def _unmasked(self, name: str) -> tuple[str, str | None]:
         """What a mask is added to, and the mask."""
@@ -206,10 +218,13 @@ class _Finder:
         return float(weight.array().reshape(())) if weight is not None and is_one else None
 
     def _unturned(self, name: str) -> tuple[str, float] | None:
-        """Keys whose last dimensions are swapped, and what they are multiplied with."""
+        """Keys whose last dimensions are swapped, perhaps as matrices in a row, and what they are multiplied with."""
         name, factor = self._unscaled(name)
-        node = self._near.maker(name, {"Transpose"})
-        if node is None or tuple(node.attributes.get("perm", ())) != _KEYS_TURNED:
+        apart = self._near.maker(name, {"Reshape"})
+        are_matrices = apart is not None and self._shape(apart.inputs[0])[1:] == self._shape(name)[2:]
+        node = self._near.maker(apart.inputs[0] if apart is not None and are_matrices else name, {"Transpose"})
+        perm = () if node is None else tuple(node.attributes.get("perm", ()))
+        if node is None or perm != (_MATRICES_TURNED if are_matrices else _KEYS_TURNED):
             return None
         name, more = self._unscaled(node.inputs[0])
         return name, factor * more
@@ -217,11 +232,13 @@ class _Finder:
     def _cache(self, name: str, shape: tuple[int, ...]) -> _Cache:
         """Keys or values of this shape once each head has its own; with no heads if it is another."""
         nothing = _Cache(before=name, joined=name, added=None, heads=0)
-        if self._shape(name) != shape:
-            return nothing
+        while self._shape(name) != shape and (node := self._near.maker(name, SAME_MEMORY)) is not None:
+            name = node.inputs[0]
         shared = self._shared(name, shape)
         if shared is not None:
             name = shared
+        elif self._shape(name) != shape:
+            return nothing
         heads = self._shape(name)[1]
         node = self._near.maker(name, {"Concat"})
         if node is None or node.attributes["axis"] not in {_KEYS, _KEYS - len(shape)} or len(node.inputs) != 2:
@@ -234,7 +251,7 @@ class _Finder:
         """What holds each of these heads once, where several in turn share one."""
         images, _, count, width = shape
         merged = self._near.maker(name, {"Reshape"})
-        spread = None if merged is None else self._near.maker(merged.inputs[0], {"Expand"})
+        spread = self._near.maker(name if merged is None else merged.inputs[0], {"Expand"})
         apart = None if spread is None else self._near.maker(spread.inputs[0], {"Unsqueeze", "Reshape"})
         if spread is None or apart is None:
             return None
@@ -242,12 +259,12 @@ class _Finder:
         heads = (self._shape(source) or (0, 0))[1]
         wanted = (images, heads, 1, count, width)
         is_apart = self._shape(apart.outputs[0]) == wanted and self._shape(source) == (images, heads, count, width)
-        grown = self._shape(spread.outputs[0])
-        return source if is_apart and len(grown) == 5 and grown[:2] + grown[3:] == wanted[:2] + wanted[3:] else None
+        grown = (images, heads, shape[1] // max(heads, 1), count, width)
+        return source if is_apart and self._shape(spread.outputs[0]) == grown else None
 
     def _place(self, name: str, sizes: tuple[int, ...], heads: int) -> _Place:
         """Where vectors [images, heads, rows, width] come from, behind what only moves them."""
-        _, _, _, rows, width, _ = sizes
+        rows, width = sizes[3:5]
         forward = self._near.maker(name, {"Transpose"})
         is_moved = forward is not None and tuple(forward.attributes.get("perm", ())) == _HEADS_FORWARD
         if forward is not None and is_moved:
@@ -274,7 +291,7 @@ class _Finder:
 
     def _result(self, product: Node, sizes: tuple[int, ...]) -> tuple[_Place, Node]:
         """Where the result goes, behind what only moves it, and the node that yields that."""
-        _, heads, _, rows, width, _ = sizes
+        heads, rows, width = sizes[1], *sizes[3:5]
         last, name = product, product.outputs[0]
         reader = self._near.reader(name, {"Transpose"})
         if reader is not None and tuple(reader.attributes.get("perm", ())) == _HEADS_FORWARD:

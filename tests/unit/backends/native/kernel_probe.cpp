@@ -12,8 +12,8 @@
 // kernel_probe shuffle N BLOCKS SIZES[3] STEP ORDER reads x in blocks, whose channels become so many blocks of them.
 // kernel_probe resize PLANES HEIGHT WIDTH TAPS ROWS COLUMNS reads x, places of rows and columns, and their weights.
 // kernel_probe packed BITS ROWS COLUMNS M HAS_BIAS reads x, bias and the packed weight, and writes their product.
-// kernel_probe attention IMAGES HEADS KEY_HEADS ROWS WIDTH CACHED ADDS SCALE HAS_MASK reads a query [images, rows, heads,
-// width], cached keys and values, keys and values like the query, and a mask [rows, keys]; it writes the result, like the
+// kernel_probe attention IMAGES HEADS KEY_HEADS ROWS WIDTH CACHED ADDS HIDES_ODD SCALE HAS_MASK reads a query [images,
+// rows, heads, width], cached keys and values, keys and values like the query, and a mask [rows, keys]; it writes the result, like the
 // query, and all keys and values.
 // kernel_probe expansion C K STRIDES[3] BEFORE[3] AFTER[3] (LOW HIGH SWISH)[2] N IN[3] reads weights and bias of a 1x1
 // convolution, those of a depthwise one, and x in blocks.
@@ -176,10 +176,11 @@ int main(int, char** argv) {
         return 0;
     }
     if (std::strcmp(name, "attention") == 0) {
-        intarsia::Attention a{number(), number(), number(), number(), number(), false, 0};
+        intarsia::Attention a{number(), number(), number(), number(), number(), false, false, 0};
         intarsia::AttentionCall call{};
         call.cached = number();
         a.adds = number() != 0;
+        a.hides_odd = number() != 0;
         a.scale = real();
         const bool has_mask = number() != 0;
         const auto rows_of = [&](std::size_t heads) { return a.images * a.rows * heads * a.width; };

@@ -294,6 +294,7 @@ class Attention:
     blocks: int
     cached: int
     adds: bool
+    hides_odd: bool = False
     has_mask: bool
 
 
@@ -320,7 +321,7 @@ def attended(program: Path, block: int, asked: Attention, odd: float | None, see
         powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     want = (powers / powers.sum(axis=-1, keepdims=True) @ wide[1]).swapaxes(1, 2)
     sizes = (asked.images, heads, asked.key_heads, asked.rows, width, asked.cached)
-    words = ("attention", *sizes, int(asked.adds), scale, int(asked.has_mask))
+    words = ("attention", *sizes, int(asked.adds), int(asked.hides_odd), scale, int(asked.has_mask))
     told = _told(program, words, b"".join(np.ascontiguousarray(each).tobytes() for each in (query, *held, *own, mask)))
     joined = (want, keys, values) if asked.adds else (want,)
     return np.frombuffer(told, np.float32), np.concatenate([each.reshape(-1) for each in joined])

@@ -348,12 +348,15 @@ def test_attention_over_a_cache_agrees_with_the_reference(
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * max(1.0, float(np.abs(want).max())))
 
 
+@pytest.mark.parametrize("hides_odd", [False, True])
 @pytest.mark.parametrize("odd", [np.inf, np.nan])
-def test_a_mask_that_is_no_number_makes_its_row_none(probe: tuple[Path, int], odd: float) -> None:
-    asked = running.Attention(images=1, key_heads=1, group=1, rows=2, blocks=1, cached=5, adds=False, has_mask=True)
+def test_a_mask_that_is_no_number_makes_its_row_none(probe: tuple[Path, int], odd: float, hides_odd: bool) -> None:
+    asked = running.Attention(
+        images=1, key_heads=1, group=1, rows=2, blocks=1, cached=5, adds=False, hides_odd=hides_odd, has_mask=True
+    )
     got, _ = running.attended(*probe, asked, odd, 0)
     first, second = got.reshape(2, -1)
-    assert np.isnan(first).all()
+    assert not first.any() if hides_odd else np.isnan(first).all()
     assert np.isfinite(second).all()
 
 

@@ -36,12 +36,13 @@ void copy(const float* from, float* to, std::size_t count, bool past_caches) {
     }
 }
 
-// Makes scores weights that sum up to 1. There is room for whole vectors; what is beyond the last weight becomes zero.
-void soften(float* scores, std::size_t count) {
+// Makes scores weights that sum up to 1, or all `odd` where they have no such sum. There is room for whole vectors; what is
+// beyond the last weight becomes zero.
+void soften(float* scores, std::size_t count, float odd) {
     const float most = *std::max_element(scores, scores + count);
     const bool is_number = std::none_of(scores, scores + count, [](float score) { return std::isnan(score); });
     if (!is_number || std::isinf(most)) {
-        std::fill_n(scores, count, std::numeric_limits<float>::quiet_NaN());
+        std::fill_n(scores, count, odd);
         return;
     }
     std::fill(scores + count, scores + steps(count, kBlock) * kBlock, -std::numeric_limits<float>::infinity());
@@ -114,7 +115,7 @@ class Shared {
             for (std::size_t i = 0; i < count_; ++i) {
                 scores[i] = scores[i] * attention_.scale + (mask == nullptr ? 0 : mask[i * call_.mask_step]);
             }
-            soften(scores, count_);
+            soften(scores, count_, attention_.hides_odd ? 0 : std::numeric_limits<float>::quiet_NaN());
         });
     }
 

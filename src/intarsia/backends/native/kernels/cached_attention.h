@@ -10,10 +10,11 @@ struct HeadSteps {
     std::size_t image, row, head;
 };
 
-// `heads` of the rows share one of `key_heads` in turn. With `adds`, each row brings a key and a value.
+// `heads` of the rows share one of `key_heads` in turn. With `adds`, each row brings a key and a value. With `hides_odd`,
+// weights that are no numbers count as zero.
 struct Attention {
     std::size_t images, heads, key_heads, rows, width;  // width: a multiple of B
-    bool adds;
+    bool adds, hides_odd;
     float scale;
 };
 

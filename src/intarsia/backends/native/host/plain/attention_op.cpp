@@ -3,10 +3,10 @@
 namespace intarsia {
 namespace {
 
-constexpr const char* kSizes = "sizes";    // images, heads, key heads, rows, width, whether rows bring keys
+constexpr const char* kSizes = "sizes";    // images, heads, key heads, rows, width, whether rows bring keys, hides odd
 constexpr const char* kPlaces = "places";  // of query, key, value and result: offset, and steps of image, row and head
 constexpr const char* kShape = "shape";    // of the result
-constexpr std::size_t kCount = 6, kPlaceCount = 16, kRank = 4, kMostDimensions = 8;
+constexpr std::size_t kCount = 7, kPlaceCount = 16, kRank = 4, kMostDimensions = 8;
 
 Dimensions with_rows(Dimensions cached, std::int64_t rows) {
     cached[2] += rows;
@@ -44,7 +44,7 @@ void AttentionOperator::infer(OrtShapeInferContext* context) const {
     shape.erase(std::find(shape.begin(), shape.end(), -1), shape.end());
     infer_output(ort, context, shape);
     const Dimensions cached = inferred_dimensions(ort, context, 1);
-    if (sizes[kCount - 1] != 0 && are_known(cached) && cached.size() == kRank) {
+    if (sizes[5] != 0 && are_known(cached) && cached.size() == kRank) {
         infer_output(ort, context, with_rows(cached, sizes[3]), 1);
         infer_output(ort, context, with_rows(cached, sizes[3]), 2);
     }
@@ -59,7 +59,8 @@ AttentionNode::AttentionNode(const AttentionOperator& op, const OrtKernelInfo* i
         throw std::runtime_error("the sizes or places of " + op.name + " are not as many as there must be, or negative");
     }
     const auto size = [&](std::size_t i) { return static_cast<std::size_t>(sizes[i]); };
-    attention_ = {size(0), size(1), size(2), size(3), size(4), sizes[5] != 0, attribute(op.ort, info, "scale")};
+    const float scale = attribute(op.ort, info, "scale");
+    attention_ = {size(0), size(1), size(2), size(3), size(4), sizes[5] != 0, sizes[6] != 0, scale};
     if (size(2) == 0 || size(1) % size(2) != 0 || size(4) % kBlock != 0) {
         throw std::runtime_error("the heads of " + op.name + " cannot share those of the keys, or have no whole blocks");
     }
