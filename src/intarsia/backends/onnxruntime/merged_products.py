@@ -8,7 +8,7 @@ begin than to end. TASO (Jia et al., 2019) finds such rewrites; these are the tw
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -73,9 +73,11 @@ def groups_in(graph: Graph, inside: Collection[int]) -> Iterator[Group]:
     for x, several in by_rows.items():
         nodes, factors = zip(*several, strict=True)
         alike[factors, graph.values[x].shape].append(_Rows(x=x, nodes=nodes, factors=factors))
+    joined: dict[int, Group] = {}
     for group in alike.values():
         rows = sum(prod((graph.values[each.x].shape or ())[:-1]) for each in group)
-        if len(group) > 1 and rows <= _MOST_JOINED and _are_apart(graph, group):
+        if len(group) > 1 and rows <= _MOST_JOINED and _are_apart(graph, group, joined):
+            joined |= dict.fromkeys(_products(group), group)
             yield group
         else:
             yield from ([each] for each in group if len(each.nodes) > 1)
@@ -98,18 +100,21 @@ def _factor(node: Node, graph: Graph) -> _Factor | None:
     return _Factor(weight=node.inputs[1], is_swapped=bool(attributes.get("transB", 0)), bias=bias)
 
 
-def _are_apart(graph: Graph, group: Group) -> bool:
-    """Whether none of these products needs another."""
-    products = {node.index for rows in group for node in rows.nodes}
-    waiting = [index for rows in group for node in rows.nodes for index in _readers(node, graph)]
-    seen: set[int] = set()
+def _products(group: Group) -> set[int]:
+    return {node.index for rows in group for node in rows.nodes}
+
+
+def _are_apart(graph: Graph, group: Group, joined: Mapping[int, Group]) -> bool:
+    """Whether none of these products needs another, though others are joined: by their indices."""
+    products = _products(group)
+    waiting, seen, last = list(products), set[int](), max(*products, *joined)  # nothing behind the last leads back
     while waiting:
-        index = waiting.pop()
-        if index in products:
+        together = _products(joined[index]) if (index := waiting.pop()) in joined else {index}
+        readers = {reader for each in together for reader in _readers(graph.nodes[each], graph)}
+        if readers & products:
             return False
-        if index not in seen:
-            seen.add(index)
-            waiting += _readers(graph.nodes[index], graph)
+        waiting += (reader for reader in readers - seen if reader <= last)
+        seen |= readers
     return True
 
 

@@ -92,13 +92,30 @@ def test_products_in_turn_are_not_merged() -> None:
     agree(plain, merged)
 
 
+def test_of_two_that_would_need_each_other_one_is_joined() -> None:
+    weights = {name: _DRAW.standard_normal((WIDTH, WIDTH)).astype(np.float32) for name in "wv"}
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"]),
+        helper.make_node("MatMul", ["y", "v"], ["b"]),
+        helper.make_node("Tanh", ["b"], ["c"]),
+        helper.make_node("MatMul", ["c", "w"], ["d"]),
+        helper.make_node("Tanh", ["a"], ["e"]),
+        helper.make_node("MatMul", ["e", "v"], ["f"]),
+    ]
+    shape = (1, WIDTH)
+    plain = whole(model(nodes, [info("x", shape), info("y", shape)], [info("d", shape), info("f", shape)], weights))
+    merged = with_merged_products(plain)
+    assert Counter(node.op_type for node in merged.nodes)["MatMul"] == 3
+    agree(plain, merged)
+
+
 @st.composite
 def networks(draw: st.DrawFn) -> onnx.ModelProto:
     """Products of values by weights, each of which is drawn from a few, and sums of what they yield."""
     weights: dict[str, Any] = {f"w{i}": _DRAW.standard_normal((WIDTH, WIDTH)).astype(np.float32) for i in range(3)}
     weights["b"] = np.ones(WIDTH, np.float32)
     values, nodes = ["x", "y"], []
-    for number in range(draw(st.integers(2, 12))):
+    for number in range(draw(st.integers(2, 20))):
         name, weight = f"v{number}", f"w{draw(st.integers(0, 2))}"
         first, second = (draw(st.sampled_from(values)) for _ in range(2))
         kind = draw(st.sampled_from(["MatMul", "Gemm", "Gemm, swapped", "Add", "Tanh"]))
