@@ -1,8 +1,9 @@
 """ONNX Runtime with convolutions of our own as custom operators inside its blocked layout, on its thread pool.
 
 ONNX Runtime optimises the model. In what it saves, `backends.onnxruntime.substitution` replaces the convolutions that a
-kernel takes (`backends.onnxruntime.kernels`), and the native library (`native`) computes them. All else is ONNX
-Runtime's, and so are the rules of refusal.
+kernel takes (`backends.onnxruntime.kernels`), and the native library (`native`) computes them. Before, products of few
+rows are joined, and attention over a cache becomes one operator. All else is ONNX Runtime's, and so are the rules of
+refusal.
 """
 
 from __future__ import annotations
