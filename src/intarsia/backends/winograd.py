@@ -237,9 +237,9 @@ def _saving_options() -> Any:
 
 def _rewritten(model: SubModel, kernels: Mapping[str, str]) -> SubModel:
     """The sub-graph with products merged and attention as our own operator, unless the host's kernels are asked for."""
-    from intarsia.backends.onnxruntime.cached_attention import with_cached_attention
+    from intarsia.backends.onnxruntime.few_rows.cached_attention import with_cached_attention
+    from intarsia.backends.onnxruntime.few_rows.merged_products import with_merged_products
     from intarsia.backends.onnxruntime.kernels import HOST
-    from intarsia.backends.onnxruntime.merged_products import with_merged_products
 
     usual = kernels.get(EVERY_NODE, "")
     merged = model if usual == HOST else with_merged_products(model)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from intarsia.backends.contract.node_facts import is_constant
 from intarsia.backends.contract.traits import KernelChoice
-from intarsia.backends.onnxruntime.cached_attention import attentions
 from intarsia.backends.onnxruntime.cubic_resize import is_cubic
+from intarsia.backends.onnxruntime.few_rows.cached_attention import attentions
+from intarsia.backends.onnxruntime.few_rows.merged_products import groups_in
 from intarsia.backends.onnxruntime.kernels import HOST, KERNELS, TRANSPOSED, Kernel, described
 from intarsia.backends.onnxruntime.kernels.expansion import is_expansion
-from intarsia.backends.onnxruntime.merged_products import groups_in
 
 if TYPE_CHECKING:
     from intarsia.backends.onnxruntime.kernels.convolution import Convolution

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper
 
-from intarsia.backends.onnxruntime.merged_products import with_merged_products
+from intarsia.backends.onnxruntime.few_rows.merged_products import with_merged_products
 from intarsia.graph import SubModel, extract, load_model
 from intarsia.graph.reference.reference import evaluate
 from intarsia.runtime.verify import distance

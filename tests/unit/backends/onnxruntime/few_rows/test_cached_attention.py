@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from intarsia.backends.onnxruntime.cached_attention import OPERATOR, attentions, with_cached_attention
+from intarsia.backends.onnxruntime.few_rows.cached_attention import OPERATOR, attentions, with_cached_attention
 from intarsia.graph import SubModel, extract, load_model
 from tests.attention_models import LAYERS, Layer
 

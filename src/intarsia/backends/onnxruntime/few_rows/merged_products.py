@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intarsia.backends.onnxruntime.parted_sums import with_joined_sums
+from intarsia.backends.onnxruntime.few_rows.parted_sums import with_joined_sums
 from intarsia.graph.quantise import GraphDraft
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import onnx
 import pytest
 from onnx import helper
 
-from intarsia.backends.onnxruntime.parted_sums import with_joined_sums
-from tests.unit.backends.onnxruntime.test_merged_products import agree, whole
+from intarsia.backends.onnxruntime.few_rows.parted_sums import with_joined_sums
+from tests.unit.backends.onnxruntime.few_rows.test_merged_products import agree, whole
 from tests.unit.graph.models import info, model
 
 SUMS = (("a0", "b0"), ("b1", "a1"))
