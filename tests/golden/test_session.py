@@ -20,7 +20,7 @@ from tests.unit.graph.models import two_layers
 TRANSCRIPT = Path(__file__).parent / "session" / "reference.txt"
 SETTINGS = "--target reference --threads 1 --store r.sqlite"
 SESSION = (
-    f"compile model.onnx {SETTINGS} --budget 1",
+    f"compile model.onnx {SETTINGS} --budget 20",
     "run model.intarsia --random",
     "verify model.intarsia --store r.sqlite",
     "export model.intarsia out",
