@@ -32,6 +32,7 @@ ORDER = (
     "json_types",
     "registered",
     "disjoint_sets",
+    "topological_order",
     "wording",
     "spec",
     "target",

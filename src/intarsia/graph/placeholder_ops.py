@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from graphlib import CycleError, TopologicalSorter
-from heapq import heappop, heappush
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ import onnx
 from intarsia.errors import PlanError
 from intarsia.graph.parts import Node
 from intarsia.graph.submodel import SubModel
+from intarsia.topological_order import in_order
 
 if TYPE_CHECKING:
     from intarsia.graph.parts import Value
@@ -34,7 +33,7 @@ def punched(model: SubModel, partitions: Sequence[SubModel]) -> SubModel:
     inside = {node.id for partition in partitions for node in partition.nodes}
     nodes = [node for node in model.nodes if node.id not in inside]
     placeholders = [_placeholder(number, partition) for number, partition in enumerate(partitions)]
-    ordered = _ordered([*nodes, *placeholders], {value.name for value in model.inputs} | set(model.weights))
+    ordered = _ordered([*nodes, *placeholders])
     read = {name for node in ordered for name in node.reads}
     return SubModel(
         nodes=tuple(ordered),
@@ -71,21 +70,9 @@ def _described(value: Value) -> tuple[int, ...]:
     return (len(value.shape), *value.shape)
 
 
-def _ordered(nodes: Sequence[Node], known: set[str]) -> list[Node]:
+def _ordered(nodes: Sequence[Node]) -> list[Node]:
     """Sort nodes topologically; the graph's order breaks ties."""
-    producer = {name: place for place, node in enumerate(nodes) for name in node.outputs if name and name not in known}
-    before = {place: {producer[name] for name in node.reads if name in producer} for place, node in enumerate(nodes)}
-    sorter = TopologicalSorter(before)
-    try:
-        sorter.prepare()
-    except CycleError as error:
-        raise PlanError("the partitions read each other's results in a circle") from error
-    ready: list[tuple[int, int]] = []
-    ordered = []
-    while sorter.is_active():
-        for place in sorter.get_ready():
-            heappush(ready, (nodes[place].index, place))
-        place = heappop(ready)[1]
-        ordered.append(nodes[place])
-        sorter.done(place)
+    ordered = in_order(sorted(nodes, key=lambda node: node.index))
+    if len(ordered) < len(nodes):
+        raise PlanError("the partitions read each other's results in a circle")
     return ordered

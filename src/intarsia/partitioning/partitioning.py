@@ -15,11 +15,11 @@ from intarsia.partitioning.quotient import (
     join,
     members,
     renumber,
-    runnable_order,
     strong_components,
 )
 from intarsia.spec.problems import nearest
 from intarsia.target.reduced_precision import reduced_type, rounded_type
+from intarsia.topological_order import runnable_order
 from intarsia.wording import counted
 
 if TYPE_CHECKING:

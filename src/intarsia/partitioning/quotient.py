@@ -1,4 +1,4 @@
-"""Graphs of node groups: their edges, their order, their cycles, and the contraction of their edges.
+"""Graphs of node groups: their edges, their cycles, and the contraction of their edges.
 
 A *label* is the number of the group that a node belongs to; groups are numbered from 0 by their first node. What a
 group is (quantised nodes, a region, a partition) is up to the callers.
@@ -6,11 +6,11 @@ group is (quantised nodes, a region, a partition) is up to the callers.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from intarsia.disjoint_sets import DisjointSets
+from intarsia.topological_order import runnable_order
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph
@@ -48,24 +48,6 @@ def edges(graph: Graph, labels: Sequence[int]) -> list[set[int]]:
             if producer is not None and labels[producer] != here:
                 after[labels[producer]].add(here)
     return after
-
-
-def runnable_order(after: Sequence[set[int]]) -> list[int]:
-    """Groups ordered so that each comes after what it reads, smallest number first; none on or behind a cycle."""
-    waits = [0] * len(after)
-    for successors in after:
-        for successor in successors:
-            waits[successor] += 1
-    ready = [part for part, count in enumerate(waits) if count == 0]
-    order = []
-    while ready:
-        part = heapq.heappop(ready)
-        order.append(part)
-        for successor in after[part]:
-            waits[successor] -= 1
-            if waits[successor] == 0:
-                heapq.heappush(ready, successor)
-    return order
 
 
 def strong_components(after: Sequence[set[int]]) -> list[int]:

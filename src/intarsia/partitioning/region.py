@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from intarsia.partitioning.groups import indivisible
-from intarsia.partitioning.quotient import Contraction, edges, join, members, runnable_order
+from intarsia.partitioning.quotient import Contraction, edges, join, members
+from intarsia.topological_order import runnable_order
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 
 from intarsia.partitioning.groups import fused_groups, indivisible, may_cross
-from intarsia.partitioning.quotient import edges, members, runnable_order
+from intarsia.partitioning.quotient import edges, members
+from intarsia.topological_order import runnable_order
 from tests.fakes import dags, fake_graph
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from intarsia.partitioning.quotient import (
     join,
     members,
     renumber,
-    runnable_order,
     strong_components,
 )
+from intarsia.topological_order import runnable_order
 from tests.fakes import fake_dag
 
 Graphs = st.integers(1, 9).flatmap(
@@ -66,21 +66,6 @@ def test_components_are_the_parts_that_reach_each_other(graph: list[set[int]]) -
         for other in range(len(graph)):
             mutual = one == other or (other in reach[one] and one in reach[other])
             assert (labels[one] == labels[other]) == mutual
-
-
-@given(Graphs)
-def test_the_order_holds_all_that_no_cycle_stops(graph: list[set[int]]) -> None:
-    graph = [after - {part} for part, after in enumerate(graph)]
-    on_cycle = {part for part in range(len(graph)) if part in reachable(graph, part)}
-    stopped = on_cycle.union(*(reachable(graph, part) for part in on_cycle))
-    order = runnable_order(graph)
-    assert sorted(order) == sorted(set(range(len(graph))) - stopped)
-    place = {part: place for place, part in enumerate(order)}
-    assert all(place[part] < place[after] for part in order for after in graph[part] if after in place)
-
-
-def test_the_order_prefers_the_smallest_number() -> None:
-    assert runnable_order([set(), {3}, {0}, set()]) == [1, 2, 0, 3]
 
 
 @given(Graphs, st.lists(st.sampled_from(["a", "b", None]), min_size=9, max_size=9))

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intarsia.partitioning.groups import fused_groups
-from intarsia.partitioning.quotient import edges, runnable_order
+from intarsia.partitioning.quotient import edges
 from intarsia.partitioning.region import Boundary, boundaries, maximal_regions
+from intarsia.topological_order import runnable_order
 from tests.convexity import is_convex
 from tests.fakes import dags, fake_dag, fake_graph
 

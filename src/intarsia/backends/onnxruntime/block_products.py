@@ -98,17 +98,15 @@ def _product(near: Neighbours, id_: str, restored: Node, total: Node | None) -> 
 
 def restored_weights(model: SubModel, dtypes: Collection[str] = ("int4", "uint8")) -> dict[str, Node]:
     """By id of a product, what restores its second factor from a weight in blocks, and is read by nothing else."""
-    return {node.id: made for node in model.nodes if (made := _restored(node, model.graph, dtypes)) is not None}
+    near = Neighbours.of(model)
+    return {node.id: made for node in model.nodes if (made := _restored(node, near, dtypes)) is not None}
 
 
-def _restored(node: Node, graph: Graph, dtypes: Collection[str]) -> Node | None:
-    if node.op_type != "MatMul":
+def _restored(node: Node, near: Neighbours, dtypes: Collection[str]) -> Node | None:
+    if node.op_type != "MatMul" or near.reader(node.inputs[1], {"MatMul"}) is None:
         return None
-    value = graph.values[node.inputs[1]]
-    if value.producer is None or len(value.consumers) != 1 or value.is_output:
-        return None
-    source = graph.nodes[value.producer]
-    return source if source.op_type == "DequantizeLinear" and _is_in_blocks(source, graph, dtypes) else None
+    source = near.maker(node.inputs[1], {"DequantizeLinear"})
+    return source if source is not None and _is_in_blocks(source, near.graph, dtypes) else None
 
 
 def _is_in_blocks(node: Node, graph: Graph, dtypes: Collection[str]) -> bool:

@@ -52,3 +52,9 @@ class Neighbours:
     def _of_type(self, index: int | None, op_types: Collection[str]) -> Node | None:
         node = self.graph.nodes[index] if index is not None and index in self.inside else None
         return node if node is not None and node.op_type in op_types and not node.domain else None
+
+
+def other_term(total: Node, name: str) -> str:
+    """What a sum of two adds to this value."""
+    first, second = total.inputs
+    return second if first == name else first

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from intarsia.backends.onnxruntime.block_products import Product, restored_weights, with_products
+from intarsia.backends.onnxruntime.neighbours import Neighbours, other_term
+from intarsia.graph.placeholder_ops import DOMAIN
 from intarsia.graph.quantise import BLOCK, ORIGIN, GraphDraft, bits_of
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node, SubModel
 
 OPERATOR = "PackedProduct"
-_DOMAIN = "intarsia"
 _TYPES = ("int4", "uint8", "int16")
 _MOST = 2047
 """The largest code in 12 bits for which a run's sum stays in 32."""
@@ -34,10 +35,9 @@ def with_packed_products(model: SubModel, block: int) -> SubModel:
     Args:
         block: Columns that the kernel computes together on this processor.
     """
-    graph = model.graph
-    restored = {id_: node for id_, node in restored_weights(model, _TYPES).items() if _fits(node, graph)}
-    inside = {node.id for node in model.nodes}
-    found = ((id_, _sum(graph.node(id_), node, graph, inside)) for id_, node in restored.items())
+    near = Neighbours.of(model)
+    restored = {id_: node for id_, node in restored_weights(model, _TYPES).items() if _fits(node, model.graph)}
+    found = ((id_, _sum(model.graph.node(id_), node, near)) for id_, node in restored.items())
     sums = {id_: total for id_, total in found if total is not None}
     return with_products(model, restored, partial(_write, block), sums)
 
@@ -52,22 +52,12 @@ def _fits(restored: Node, graph: Graph) -> bool:
     return not (scales.array().view(np.uint32) & _LOWER).any()
 
 
-def _sum(product: Node, restored: Node, graph: Graph, inside: set[str]) -> Node | None:
+def _sum(product: Node, restored: Node, near: Neighbours) -> Node | None:
     """What adds a constant number for each column to a product, and is all that reads it."""
-    value = graph.values[product.outputs[0]]
-    if len(value.consumers) != 1 or value.is_output:
-        return None
-    reader = graph.nodes[value.consumers[0]]
-    if reader.id not in inside or reader.op_type != "Add" or reader.domain:
-        return None
-    bias = graph.weights.get(_bias(reader, value.name))
-    fits = bias is not None and bias.shape == graph.weights[restored.inputs[0]].shape[1:]
-    return reader if fits else None
-
-
-def _bias(reader: Node, product: str) -> str:
-    first, second = reader.inputs
-    return second if first == product else first
+    (output,) = product.outputs
+    reader = near.reader(output, {"Add"})
+    bias = None if reader is None else near.graph.weights.get(other_term(reader, output))
+    return reader if bias is not None and bias.shape == near.shape(restored.inputs[0])[1:] else None
 
 
 def _write(block: int, draft: GraphDraft, product: Product) -> None:
@@ -77,7 +67,7 @@ def _write(block: int, draft: GraphDraft, product: Product) -> None:
     if product.total is not None:
         inputs.append(next(name for name in product.total.inputs if name in draft.graph.weights))
     sizes = [bits_of(array), *array.shape]
-    draft.add(OPERATOR, inputs, product.output, product.output, domain=_DOMAIN, sizes=sizes)
+    draft.add(OPERATOR, inputs, product.output, product.output, domain=DOMAIN, sizes=sizes)
 
 
 def packed(codes: np.ndarray, scales: np.ndarray, block: int) -> np.ndarray:

@@ -11,9 +11,10 @@ from intarsia.errors import NoCoverError
 from intarsia.graph import Graph
 from intarsia.partitioning import Capability, Partitioning, cuts, greedy, linear_order
 from intarsia.partitioning.groups import indivisible
-from intarsia.partitioning.quotient import edges, members, runnable_order
+from intarsia.partitioning.quotient import edges, members
 from intarsia.planning.problem import Problem
 from intarsia.target import Target
+from intarsia.topological_order import runnable_order
 
 Units = tuple[tuple[str, ...], ...]
 GROUP_NODES = 32

@@ -6,7 +6,6 @@ value leaves a region and comes back into it.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -15,6 +14,7 @@ import numpy as np
 
 from intarsia.backends.lowering.passes.rewriter import Known, Rewriter
 from intarsia.backends.lowering.program import CONSTANT, INPUT, LEAVES, Instruction, Program
+from intarsia.topological_order import runnable_order
 
 REGION = "region"
 """Instruction that stands for a region; ``number`` says which. Several results lie one behind the other."""
@@ -102,29 +102,16 @@ def _levels(program: Program, taken: frozenset[int]) -> list[int]:
 
 def _ordered(program: Program, unit_of: Mapping[int, tuple[str, int]]) -> list[tuple[str, int]]:
     """Units in an order in which each has what it reads, as near to the program's as can be."""
-    first: dict[tuple[str, int], int] = {}
-    waits: dict[tuple[str, int], set[tuple[str, int]]] = {}
-    readers: dict[tuple[str, int], set[tuple[str, int]]] = {}
+    units = list(dict.fromkeys(unit_of[place] for place in range(len(program.instructions))))
+    number = {unit: place for place, unit in enumerate(units)}
+    readers: list[set[int]] = [set() for _ in units]
     for place, each in enumerate(program.instructions):
-        unit = unit_of[place]
-        first.setdefault(unit, place)
-        waits.setdefault(unit, set())
         for read in each.reads:
-            if unit_of[read] != unit:
-                waits[unit].add(unit_of[read])
-                readers.setdefault(unit_of[read], set()).add(unit)
-    ready = [(first[unit], unit) for unit, others in waits.items() if not others]
-    heapq.heapify(ready)
-    order = []
-    while ready:
-        _, unit = heapq.heappop(ready)
-        order.append(unit)
-        for reader in readers.get(unit, ()):
-            waits[reader].discard(unit)
-            if not waits[reader]:
-                heapq.heappush(ready, (first[reader], reader))
-    assert len(order) == len(waits), "regions form no cycle"
-    return order
+            if unit_of[read] != unit_of[place]:
+                readers[number[unit_of[read]]].add(number[unit_of[place]])
+    order = runnable_order(readers)
+    assert len(order) == len(units), "regions form no cycle"
+    return [units[each] for each in order]
 
 
 def _cut(program: Program, known: Known, members: Sequence[int]) -> tuple[Region, list[int], list[int]]:

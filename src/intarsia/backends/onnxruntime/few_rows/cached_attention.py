@@ -141,13 +141,14 @@ class _Finder:
         if not self._fits(both, rows, width) or not (mask is None or self._spreads(mask, scores)):
             return None
         sizes = (images, heads, both[0].heads, rows, width, int(both[0].added is not None), int(hides_odd))
-        places = [self._place(query, sizes, heads)]
+        places = [self._place(query, heads, rows, width)]
         for each in both:
-            at = _Place(name=places[0].name) if each.added is None else self._place(each.added, sizes, each.heads)
+            added = each.added
+            at = _Place(name=places[0].name) if added is None else self._place(added, each.heads, rows, width)
             places.append(at)
         names = [each.name for each in places]
         read = (names[0], *(each.before for each in both), *names[1:], *(() if mask is None else (mask,)))
-        result, last = self._result(product, sizes)
+        result, last = self._result(product, heads, rows, width)
         written = (result.name, *(each.joined for each in both if each.added is not None))
         gone = self._gone(last, read, written)
         replaced = {softmax.index, product.index, first.index, *(self._values[name].producer for name in written)}
@@ -262,9 +263,8 @@ class _Finder:
         grown = (images, heads, shape[1] // max(heads, 1), count, width)
         return source if is_apart and self._shape(spread.outputs[0]) == grown else None
 
-    def _place(self, name: str, sizes: tuple[int, ...], heads: int) -> _Place:
+    def _place(self, name: str, heads: int, rows: int, width: int) -> _Place:
         """Where vectors [images, heads, rows, width] come from, behind what only moves them."""
-        rows, width = sizes[3:5]
         forward = self._near.maker(name, {"Transpose"})
         is_moved = forward is not None and tuple(forward.attributes.get("perm", ())) == _HEADS_FORWARD
         if forward is not None and is_moved:
@@ -289,9 +289,8 @@ class _Finder:
             name = node.inputs[0]
         return name
 
-    def _result(self, product: Node, sizes: tuple[int, ...]) -> tuple[_Place, Node]:
+    def _result(self, product: Node, heads: int, rows: int, width: int) -> tuple[_Place, Node]:
         """Where the result goes, behind what only moves it, and the node that yields that."""
-        heads, rows, width = sizes[1], *sizes[3:5]
         last, name = product, product.outputs[0]
         reader = self._near.reader(name, {"Transpose"})
         if reader is not None and tuple(reader.attributes.get("perm", ())) == _HEADS_FORWARD:

@@ -17,6 +17,7 @@ import numpy as np
 
 from intarsia.backends.onnxruntime.few_rows.parted_sums import with_joined_sums
 from intarsia.graph.quantise import GraphDraft
+from intarsia.topological_order import in_order
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node, SubModel
@@ -53,11 +54,11 @@ def with_merged_products(model: SubModel) -> SubModel:
     groups = tuple(groups_in(model.graph, {node.index for node in model.nodes}))
     if not groups:
         return model
-    merged = {node.index for group in groups for rows in group for node in rows.nodes}
+    merged = set[int]().union(*map(_products, groups))
     steps = [_Step.keeping(node) for node in model.nodes if node.index not in merged]
     steps += [_Step.merging(group) for group in groups]
     draft = GraphDraft(model.graph)
-    for step in _in_order(sorted(steps, key=lambda step: step.place)):
+    for step in in_order(sorted(steps, key=lambda step: step.place)):
         step.write(draft)
     return with_joined_sums(draft.finish_part(model))
 
@@ -128,39 +129,21 @@ class _Step:
 
     place: int
     reads: tuple[str, ...]
-    yields: tuple[str, ...]
+    outputs: tuple[str, ...]
     write: Callable[[GraphDraft], object]
 
     @classmethod
     def keeping(cls, node: Node) -> _Step:
-        return cls(place=node.index, reads=node.reads, yields=node.outputs, write=lambda draft: draft.keep(node))
+        return cls(place=node.index, reads=node.reads, outputs=node.outputs, write=lambda draft: draft.keep(node))
 
     @classmethod
     def merging(cls, group: Group) -> _Step:
         return cls(
-            place=min(node.index for rows in group for node in rows.nodes),
+            place=min(_products(group)),
             reads=tuple(rows.x for rows in group),
-            yields=tuple(name for rows in group for node in rows.nodes for name in node.outputs),
+            outputs=tuple(name for rows in group for node in rows.nodes for name in node.outputs),
             write=lambda draft: _write(draft, group),
         )
-
-
-def _in_order(steps: Sequence[_Step]) -> Iterator[_Step]:
-    """Each behind what it reads, and else where it stood."""
-    makers = {name: step for step in steps for name in step.yields if name}
-    done: set[int] = set()
-    for first in steps:
-        waiting = [first]
-        while waiting:
-            step = waiting[-1]
-            before = [makers[name] for name in step.reads if name in makers and id(makers[name]) not in done]
-            if before and id(step) not in done:
-                waiting += before
-                continue
-            waiting.pop()
-            if id(step) not in done:
-                done.add(id(step))
-                yield step
 
 
 def _write(draft: GraphDraft, group: Group) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from intarsia.backends.onnxruntime.neighbours import Neighbours
+from intarsia.backends.onnxruntime.neighbours import Neighbours, other_term
 from intarsia.graph.quantise import GraphDraft
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _summed(node: Node, near: Neighbours) -> tuple[Node, tuple[Node, ...]] | Non
     if node.op_type != "Split" or node.domain:
         return None
     sums = [near.reader(name, {"Add"}) for name in node.outputs]
-    others = [_other(each, name) for each, name in zip(sums, node.outputs, strict=True) if each is not None]
+    others = [other_term(each, name) for each, name in zip(sums, node.outputs, strict=True) if each is not None]
     makers = {near.graph.values[name].producer for name in others}
     before = near.maker(others[0], {"Split"}) if others else None
     if before is None or makers != {before.index} or before.index >= node.index or list(before.outputs) != others:
@@ -45,8 +45,3 @@ def _summed(node: Node, near: Neighbours) -> tuple[Node, tuple[Node, ...]] | Non
     only = all(near.reader(name, {"Add"}) is not None for name in others)
     same = [near.shape(name) for name in node.outputs] == [near.shape(name) for name in others]
     return (before, tuple(each for each in sums if each is not None)) if alike and only and same else None
-
-
-def _other(total: Node, name: str) -> str:
-    first, second = total.inputs
-    return second if first == name else first

@@ -32,9 +32,6 @@ def ours() -> str:
 
 def lack(graph: Graph, block: int) -> str | None:
     """Why nothing can be replaced, by what is in the way of the convolution that comes nearest; ``None`` if it can."""
-    several = groups_in(graph, range(len(graph.nodes)))
-    if any(True for _ in chain(attentions(graph, block), several)):
-        return None
     furthest, reason = 0, f"no {ours()} to replace"
     for facts in dict.fromkeys(_facts(node, graph) for node in graph.nodes if _is_convolution(node)):
         for kernel in KERNELS:
@@ -44,7 +41,8 @@ def lack(graph: Graph, block: int) -> str | None:
                 return None
             if passed > furthest:
                 furthest, reason = passed, obstacles[passed] or reason
-    return reason
+    of_few_rows = chain(attentions(graph, block), groups_in(graph, range(len(graph.nodes))))
+    return None if any(True for _ in of_few_rows) else reason
 
 
 class _Facts(NamedTuple):
