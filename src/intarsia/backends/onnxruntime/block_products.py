@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intarsia.backends.onnxruntime.neighbours import SAME_MEMORY, Neighbours
+from intarsia.backends.onnxruntime.neighbours import SAME_MEMORY, Neighbours, rewritten
 from intarsia.graph.quantise import BLOCK, ORIGIN, GraphDraft, packed
 from intarsia.graph.reference.rounding import CONTRIB
 
@@ -53,7 +54,7 @@ def with_block_products(model: SubModel) -> SubModel:
 def with_products(
     model: SubModel,
     restored: Mapping[str, Node],
-    write: Callable[[GraphDraft, Product], None],
+    write: Callable[[Product, GraphDraft], None],
     totals: Mapping[str, Node] = MappingProxyType({}),
 ) -> SubModel:
     """The sub-graph in which ``write`` writes each of these products, without what restored its weight.
@@ -73,13 +74,8 @@ def with_products(
         gone.add(behind.index)
         if moved.issuperset(model.graph.values[before.outputs[0]].consumers):
             gone.add(before.index)
-    draft = GraphDraft(model.graph)
-    for node in model.nodes:
-        if node.id in products:
-            write(draft, products[node.id])
-        elif node.index not in gone:
-            draft.keep(node)
-    return draft.finish_part(model)
+    written = {model.graph.position[id_]: partial(write, each) for id_, each in products.items()}
+    return rewritten(model, written, gone)
 
 
 def _product(near: Neighbours, id_: str, restored: Node, total: Node | None) -> Product:
@@ -123,7 +119,7 @@ def _is_in_blocks(node: Node, graph: Graph, dtypes: Collection[str]) -> bool:
     return codes.dtype == "uint8" and bool((graph.weights[node.inputs[2]].array() == ORIGIN).all())
 
 
-def _write(draft: GraphDraft, product: Product) -> None:
+def _write(product: Product, draft: GraphDraft) -> None:
     codes, scales = (draft.graph.weights[name] for name in product.restored.inputs[:2])
     array = codes.array()
     length, columns = array.shape

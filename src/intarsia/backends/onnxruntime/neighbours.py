@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
+
+from intarsia.graph.quantise import GraphDraft
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node, SubModel
@@ -52,6 +54,24 @@ class Neighbours:
     def _of_type(self, index: int | None, op_types: Collection[str]) -> Node | None:
         node = self.graph.nodes[index] if index is not None and index in self.inside else None
         return node if node is not None and node.op_type in op_types and not node.domain else None
+
+
+def rewritten(
+    model: SubModel, written: Mapping[int, Callable[[GraphDraft], object]], gone: Collection[int]
+) -> SubModel:
+    """The partition with other nodes in the place of some.
+
+    Args:
+        written: Writes what takes a node's place, by that node's index.
+        gone: Indices of further nodes that are left out.
+    """
+    draft = GraphDraft(model.graph)
+    for node in model.nodes:
+        if node.index in written:
+            written[node.index](draft)
+        elif node.index not in gone:
+            draft.keep(node)
+    return draft.finish_part(model)
 
 
 def other_term(total: Node, name: str) -> str:

@@ -60,7 +60,7 @@ def _sum(product: Node, restored: Node, near: Neighbours) -> Node | None:
     return reader if bias is not None and bias.shape == near.shape(restored.inputs[0])[1:] else None
 
 
-def _write(block: int, draft: GraphDraft, product: Product) -> None:
+def _write(block: int, product: Product, draft: GraphDraft) -> None:
     codes, scales = (draft.graph.weights[name] for name in product.restored.inputs[:2])
     array = codes.array()
     inputs = [product.x, draft.weight(f"{codes.name}/packed", packed(array, scales.array(), block))]

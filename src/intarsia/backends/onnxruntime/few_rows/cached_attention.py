@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from intarsia.backends.onnxruntime.neighbours import SAME_MEMORY, Neighbours
+from intarsia.backends.onnxruntime.neighbours import SAME_MEMORY, Neighbours, rewritten
 from intarsia.graph.placeholder_ops import DOMAIN
 from intarsia.graph.quantise import GraphDraft
 
@@ -87,13 +88,7 @@ def with_cached_attention(model: SubModel, block: int, is_ours: Callable[[str], 
     if not found:
         return model
     gone = frozenset[int]().union(*(attention.gone for attention in found.values()))
-    draft = GraphDraft(model.graph)
-    for node in model.nodes:
-        if node.index in found:
-            _write(draft, found[node.index])
-        elif node.index not in gone:
-            draft.keep(node)
-    return draft.finish_part(model)
+    return rewritten(model, {index: partial(_write, attention) for index, attention in found.items()}, gone)
 
 
 def attentions(graph: Graph, block: int) -> Iterator[CachedAttention]:
@@ -335,7 +330,7 @@ def _in_rows(name: str, rows: int, length: int, width: int) -> _Place:
     return _Place(name=name, image=rows * length, row=length, head=width)
 
 
-def _write(draft: GraphDraft, attention: CachedAttention) -> None:
+def _write(attention: CachedAttention, draft: GraphDraft) -> None:
     shapes = {name: draft.graph.values[name].shape for name in attention.outputs}
     draft.add_several(
         OPERATOR,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from intarsia.backends.onnxruntime.neighbours import Neighbours, other_term
+from intarsia.backends.onnxruntime.neighbours import Neighbours, other_term, rewritten
 from intarsia.graph.quantise import GraphDraft
 
 if TYPE_CHECKING:
@@ -18,17 +19,14 @@ def with_joined_sums(model: SubModel) -> SubModel:
     if not found:
         return model
     gone = {node.index for other, sums in found.values() for node in (other, *sums)}
-    draft = GraphDraft(model.graph)
-    for node in model.nodes:
-        if node.index in found:
-            other, sums = found[node.index]
-            shape = model.graph.values[node.inputs[0]].shape
-            name = f"{sums[0].outputs[0]}/sums"
-            draft.add_several("Add", [other.inputs[0], node.inputs[0]], [(name, "float32", shape)])
-            draft.keep(node, [each.outputs[0] for each in sums], [name, *node.inputs[1:]])
-        elif node.index not in gone:
-            draft.keep(node)
-    return draft.finish_part(model)
+    nodes = model.graph.nodes
+    return rewritten(model, {index: partial(_write, nodes[index], *each) for index, each in found.items()}, gone)
+
+
+def _write(node: Node, other: Node, sums: tuple[Node, ...], draft: GraphDraft) -> None:
+    name = f"{sums[0].outputs[0]}/sums"
+    draft.add("Add", [other.inputs[0], node.inputs[0]], name, node.inputs[0])
+    draft.keep(node, [each.outputs[0] for each in sums], [name, *node.inputs[1:]])
 
 
 def _summed(node: Node, near: Neighbours) -> tuple[Node, tuple[Node, ...]] | None:
