@@ -1,8 +1,8 @@
 """Chooses the kernel of each layer for engines that have several, by what each takes on this machine.
 
-The engine runs the whole model once with each kernel for all layers, and its profiler tells what each layer takes. The
-cheapest path over the layers is built and measured as a whole; what that takes beyond its prediction is what changes of
-layout cost, and the path is looked for again.
+The engine runs the whole model as often as the layer with the most kernels has kernels, each layer in another one each
+time, and its profiler tells what each layer takes. The cheapest path over the layers is built and measured as a whole;
+what that takes beyond its prediction is what changes of layout cost, and the path is looked for again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from intarsia.backends import registry
-from intarsia.backends.contract import EVERY_NODE, KernelChoice
+from intarsia.backends.contract import KernelChoice
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure, Outcome
 from intarsia.cost.worker.progress import Progress, Watcher
@@ -20,9 +20,10 @@ from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.kernels.kernel_path import KernelCost, KernelPath, cheapest_kernels
 from intarsia.search.single.single_engine import Single
 from intarsia.search.thresholds import KERNELS
+from intarsia.target import Target
 
 Times = Mapping[str, Mapping[str, float]]
-"""By kernel, and then by the id of a node: milliseconds."""
+"""By kernel, and then by the id of a node that has it: milliseconds."""
 
 
 def with_chosen_kernels(
@@ -47,20 +48,20 @@ def choice_of(choices: Mapping[str, tuple[KernelChoice, ...]], times: Times, cha
 
     Args:
         choices: For each node, by its id, its kernels with the usual one first.
-        times: What each node takes by each kernel.
+        times: What each node takes by its kernels, as far as they could be measured; by the usual one it is known.
         change_ms: What a change of layout between two nodes takes.
     """
     layers = []
     for node, several in choices.items():
-        usual_ms = times[several[0].name].get(node, 0.0)
+        usual_ms = times[several[0].name][node]
         handicap = KERNELS.least_gain * usual_ms
         layers.append(
             {
                 each.name: KernelCost(
-                    ms=times[each.name].get(node, 0.0) + (handicap if each != several[0] else 0.0), layout=each.layout
+                    ms=times[each.name][node] + (handicap if each != several[0] else 0.0), layout=each.layout
                 )
                 for each in several
-                if each.name in times
+                if node in times.get(each.name, {})
             }
         )
     return cheapest_kernels(layers, change_ms)
@@ -115,26 +116,32 @@ def _times(
     """
     backend, settings = registry.of(single.tuned), single.candidates[0].settings
     groups = kernel_groups(problem.graph)
-    found: dict[str, Mapping[str, float]] = {}
-    for name in dict.fromkeys(each.name for several in choices.values() for each in several):
-        target = backend.with_kernels(single.tuned, {EVERY_NODE: name}) if name else single.tuned
-        (partition,) = problem.whole(target)
-        told = measurer.node_times(partition, settings)
-        if told:
-            # What an engine fuses it names after one node or another of a group.
-            found[name] = {group[0]: sum(told.get(each, 0.0) for each in group) for group in groups}
-        elif not name:
-            return {}
     first = {node: group[0] for group in groups for node in group}
-    about = {node: {node, *(each for choice in several for each in choice.also)} for node, several in choices.items()}
-    kernels = {each: {choice.name for choice in choices[node]} for node, nodes in about.items() for each in nodes}
-    alike = {name: [group[0] for group in groups if not _has(kernels, group, name)] for name in found if name}
-    drifts = {name: drift_of(found[""], found[name], nodes) for name, nodes in alike.items()}
-    parts = {node: {first[each] for each in nodes} for node, nodes in about.items()}
-    return {
-        name: {node: sum(ms[part] for part in parts[node]) * drifts.get(name, 1.0) for node in choices}
-        for name, ms in found.items()
+    parts = {
+        node: {first[each] for each in (node, *(also for choice in several for also in choice.also))}
+        for node, several in choices.items()
     }
+
+    def told(target: Target) -> dict[str, float]:
+        (partition,) = problem.whole(target)
+        times = measurer.node_times(partition, settings)
+        # What an engine fuses it names after one node or another of a group.
+        return {group[0]: sum(times.get(each, 0.0) for each in group) for group in groups} if times else {}
+
+    usual = told(single.tuned)
+    if not usual:
+        return {}
+    found: dict[str, dict[str, float]] = {"": {node: sum(usual[part] for part in parts[node]) for node in choices}}
+    for place in range(1, max(map(len, choices.values()))):
+        asked = {node: several[place].name for node, several in choices.items() if place < len(several)}
+        other = told(backend.with_kernels(single.tuned, asked))
+        if not other:
+            continue
+        changed = {part for node in asked for part in parts[node]}
+        drift = drift_of(usual, other, [part for part in usual if part not in changed])
+        for node, name in asked.items():
+            found.setdefault(name, {})[node] = drift * sum(other[part] for part in parts[node])
+    return {**found}
 
 
 def drift_of(usual: Mapping[str, float], other: Mapping[str, float], alike: Sequence[str]) -> float:
@@ -147,9 +154,5 @@ def drift_of(usual: Mapping[str, float], other: Mapping[str, float], alike: Sequ
     return one / two if two > KERNELS.least_alike * sum(other.values()) else 1.0
 
 
-def _has(kernels: Mapping[str, set[str]], group: Sequence[str], name: str) -> bool:
-    return any(name in kernels.get(node, ()) for node in group)
-
-
 def _ms(times: Times, node: str, kernel: str) -> float:
-    return times[kernel].get(node, 0.0)
+    return times[kernel][node]

@@ -44,7 +44,7 @@ class Machine:
         self._failing = failing
 
     def node_times(self, partition: Partition, settings: RunSettings) -> Mapping[str, float]:
-        [kernel] = asked(partition.target).values() or [""]
+        [kernel] = set(asked(partition.target).values()) or [""]
         return dict(zip(NODES, self._table.get(kernel, ()), strict=False))
 
     def cost(self, partition: Partition, settings: RunSettings, **_: object) -> Outcome:
@@ -114,6 +114,25 @@ def test_nodes_that_one_kernel_computes_together_are_weighed_together(monkeypatc
     assert asked(chosen(Machine(together), ms=7.0).tuned) == {}
     apart: Table = {"": (0.0, 6.0, 4.0), "host": (2.0, 2.0, 4.0)}
     assert asked(chosen(Machine(apart), ms=10.0).tuned) == {"n1": "host"}
+
+
+def test_each_run_has_another_kernel_for_each_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {"n0": BLOCKS, "n1": BLOCKS[:1] + BLOCKS[-1:], "n2": BLOCKS[:3]}
+    monkeypatch.setattr(WinogradBackend, "kernel_choices", lambda *_: few)
+    runs: list[dict[str, str]] = []
+
+    class Mixing(Machine):
+        def node_times(self, partition: Partition, settings: RunSettings) -> Mapping[str, float]:
+            runs.append(asked(partition.target))
+            return {node: HERE[runs[-1].get(node, "")][place] for place, node in enumerate(NODES)}
+
+    assert asked(chosen(Mixing(HERE)).tuned) == {"n0": "tile-2", "n1": "host"}
+    assert runs == [
+        {},
+        {"n0": "tile-2", "n1": "host", "n2": "tile-2"},
+        {"n0": "tile-4", "n2": "tile-4"},
+        {"n0": "host"},
+    ]
 
 
 def test_an_engine_that_is_far_behind_or_fails_stays_as_it_is() -> None:

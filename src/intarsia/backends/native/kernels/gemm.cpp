@@ -1,6 +1,7 @@
 #include "gemm.h"
 
 #include <array>
+#include <cstdint>
 #include <utility>
 
 namespace intarsia {
@@ -73,17 +74,18 @@ constexpr Rows kKernels[][kPanel] = {{kernels_of<1, false>(std::make_index_seque
 // of the panel behind this one; evenly, since a core waits for no more than a dozen lines at once.
 void multiply(Product p, std::size_t rows, std::size_t vecs) {
     const Rows& kernels = kKernels[p.bias != nullptr][vecs - 1];
-    const std::size_t steps = (rows + kRows - 1) / kRows, channels = p.taps * p.blocks * kBlock;
+    // In 32 bits, since a division takes as long as some of the steps' work.
+    const auto count = static_cast<std::uint32_t>(rows), steps = (count + std::uint32_t{kRows} - 1) / std::uint32_t{kRows};
+    const std::size_t channels = p.taps * p.blocks * kBlock;
     p.ahead = p.u + channels * vecs * kBlock;
-    p.ahead_stride = (vecs * kBlock + steps - 1) / steps;
-    for (std::size_t i = 0; i < steps; ++i) {
-        const std::size_t step = (rows + steps - i - 1) / (steps - i);
+    p.ahead_stride = (static_cast<std::uint32_t>(vecs * kBlock) + steps - 1) / steps;
+    for (std::uint32_t i = 0; i < steps; ++i) {
+        const std::size_t step = count / steps + (i < count % steps);
         kernels[step - 1](p);
         p.v += step * kBlock;
         p.m += step * kBlock;
         if (p.sum) p.sum += step * kBlock;
         p.ahead += channels * p.ahead_stride;
-        rows -= step;
     }
 }
 

@@ -86,10 +86,15 @@ def _obstacles(facts: _Facts, kernel: Kernel, block: int) -> Iterator[str | None
     yield None if facts.has_constants else f"weights of {convolutions} are computed, and ours need constants"
 
 
-def kernels(graph: Graph, block: int) -> Mapping[str, tuple[KernelChoice, ...]]:
-    """For each node that ours may compute, by its id: ours in every way, the usual one first, and the host's.
+def kernels(graph: Graph, block: int, *, every: bool = False) -> Mapping[str, tuple[KernelChoice, ...]]:
+    """For each node that ours may compute, by its id: ours, the usual one first, and the host's.
 
     ONNX Runtime computes pictures in the blocks that ours do, and volumes and what lies between in none.
+
+    Args:
+        graph: What is computed.
+        block: Channels of a block.
+        every: Whether those are named too that are not worth measuring.
     """
     found: dict[str, tuple[KernelChoice, ...]] = {}
     taking = cache(partial(_taking, block=block))
@@ -102,7 +107,8 @@ def kernels(graph: Graph, block: int) -> Mapping[str, tuple[KernelChoice, ...]]:
             found[node.id] = (KernelChoice(name="", layout=_PLAIN), KernelChoice(name=HOST, layout=_PLAIN))
         kernel = taking(_facts(node, graph)) if _is_convolution(node) else None
         if kernel is not None:
-            own = tuple(KernelChoice(name=way, layout=_BLOCKS) for way in ("", *kernel.ways))
+            ways = kernel.alternatives(None if every else _sizes(node, graph))
+            own = tuple(KernelChoice(name=way, layout=_BLOCKS) for way in ("", *ways))
             host = KernelChoice(name=HOST, layout=_PLAIN if kernel.packs else _BLOCKS)
             found[node.id] = (*own, host) if kernel.is_usual else own
     for last, firsts in _expansions(graph, block).items():
@@ -111,13 +117,21 @@ def kernels(graph: Graph, block: int) -> Mapping[str, tuple[KernelChoice, ...]]:
     return found
 
 
+def _sizes(node: Node, graph: Graph) -> tuple[int, ...] | None:
+    """Of a convolution's result, without channels, where all are known."""
+    shape = graph.values[node.outputs[0]].shape
+    return (shape[0], *shape[2:]) if shape else None
+
+
 def named_kernels(graph: Graph, block: int) -> dict[str, tuple[str, ...]]:
     """For each node, by its id, the names of the kernels that may be asked for.
 
     Attention is among them, and not among `kernels`: in one network all of it is alike, and so the engine's time beside
     ONNX Runtime's tells which is faster.
     """
-    found = {node: tuple(each.name for each in own if each.name) for node, own in kernels(graph, block).items()}
+    found = {
+        node: tuple(each.name for each in own if each.name) for node, own in kernels(graph, block, every=True).items()
+    }
     return {**found, **{attention.last.id: (HOST,) for attention in attentions(graph, block)}}
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from intarsia.backends.onnxruntime.kernels.convolution import Convolution
 
@@ -14,6 +15,10 @@ OURS = "ours"
 """What stands for a kernel that is not the usual one."""
 _TILE = "tile-"
 _SIZES_OF_PICTURE = 2
+_MOST_POINTS = 8
+"""Values of a tile along each side, which results and taps share: with more, rounding would show."""
+_WEIGHT = 25
+"""Tiles in whose time a transformed weight is read."""
 LEAST_BLOCKS = 3
 """Of channels in each of several groups: with one or two the transforms take what the products save."""
 
@@ -29,6 +34,7 @@ class Kernel:
             what the convolution has instead; ``None`` if nothing is in the way. The first one tells kinds of
             convolutions apart, and may be empty.
         tiles: The sizes of tiles in which it can compute, where it has several: it chooses by shape, unless it is told.
+        taps: Of its filters, along each side of a tile.
         packs: How many dimensions the values have that are put in blocks for it, where ONNX Runtime has no kernel on
             blocks for what it takes; else 0.
         reads_plain: Whether it reads an image that is not in blocks.
@@ -40,6 +46,7 @@ class Kernel:
     filters: str
     obstacles: Callable[[Convolution, int], Obstacles]
     tiles: tuple[int, ...] = ()
+    taps: int = 0
     packs: int = 0
     reads_plain: bool = False
     is_transposed: bool = False
@@ -49,6 +56,21 @@ class Kernel:
     def ways(self) -> tuple[str, ...]:
         """What may be asked for in place of what is usual, as `tile_of` reads it."""
         return tuple(f"{_TILE}{size}" for size in self.tiles) if self.is_usual else (OURS,)
+
+    def alternatives(self, sizes: Sequence[int] | None) -> tuple[str, ...]:
+        """Of `ways` those that are worth measuring beside the usual one: of tiles that which it would choose second.
+
+        Args:
+            sizes: Of its result, without channels, height and width last; ``None`` where they are not known.
+        """
+        if sizes is None or len(self.tiles) < 2:
+            return self.ways
+        return (f"{_TILE}{sorted(self.tiles, key=lambda tile: self._cost(tile, sizes))[1]}",)
+
+    def _cost(self, tile: int, sizes: Sequence[int]) -> int:
+        """What `cost` in native/kernels/winograd/winograd.h says of tiles of a size."""
+        tiles = prod(sizes[:-2]) * prod(-(-size // tile) for size in sizes[-2:])
+        return (tile + self.taps - 1) ** 2 * (tiles + _WEIGHT)
 
     def takes(self, convolution: Convolution, block: int) -> bool:
         """Whether it computes this convolution in blocks of so many channels."""
@@ -68,6 +90,7 @@ def winograd(operator: str, taps: tuple[int | None, ...]) -> Kernel:
         taps: Of the filter, along each dimension; ``None`` for any number.
     """
     size = "x".join("n" if each is None else str(each) for each in taps)
+    side = taps[-1] or 0
     ours = f"its {size} stride-1 convolutions"
 
     def fits(own: tuple[int, ...]) -> bool:
@@ -84,5 +107,10 @@ def winograd(operator: str, taps: tuple[int | None, ...]) -> Kernel:
         yield None if gains else f"{unblocked} are so few that a direct convolution is as fast"
 
     return Kernel(
-        operator=operator, filters=f"of {size}", obstacles=obstacles, tiles=(2, 4), packs=5 if len(taps) > 2 else 0
+        operator=operator,
+        filters=f"of {size}",
+        obstacles=obstacles,
+        tiles=tuple(range(2, _MOST_POINTS - side + 2, 2)),
+        taps=side,
+        packs=5 if len(taps) > 2 else 0,
     )

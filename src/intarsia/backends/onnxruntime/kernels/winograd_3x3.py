@@ -1,4 +1,4 @@
-"""Filters of 3x3, in tiles of 2x2 or 4x4 results: a quarter of the products of a direct convolution, or 4 of 9."""
+"""Filters of 3x3, in tiles of 2x2, 4x4 or 6x6 results: 4 of the 9 products of a direct convolution, 2.3, or 1.8."""
 
 from __future__ import annotations
 

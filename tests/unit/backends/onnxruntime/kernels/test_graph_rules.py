@@ -29,7 +29,7 @@ def test_each_node_has_its_kernels_and_the_layout_of_each() -> None:
     found = kernels(graph, BLOCK)
     ids = [each.id for each in graph.nodes]
     assert found == {
-        ids[0]: choices(("", "blocks"), ("tile-2", "blocks"), ("tile-4", "blocks"), ("host", "blocks")),
+        ids[0]: choices(("", "blocks"), ("tile-4", "blocks"), ("host", "blocks")),
         ids[1]: choices(("", "blocks"), ("host", "plain")),
         ids[2]: choices(("", "blocks"), ("ours", "blocks")),
         ids[3]: choices(("", "blocks"), ("host", "blocks")),

@@ -14,9 +14,9 @@
 
 namespace intarsia {
 
-// Rows that one thread takes through all three steps: two runs of the product's registers, so that the chunk stays in
-// the thread's own cache while the weights go past.
-constexpr std::size_t kChunk = 2 * kRows;
+// Rows that one thread takes through all three steps: a few runs of the product's registers, so that the chunk stays near
+// the thread while the weights go past; of half as many, the weights would go past twice as often.
+constexpr std::size_t kChunk = steps(24, kRows) * kRows;
 // Rows that all threads take through a step together: as many as bound the memory, and stay in the shared cache.
 constexpr std::size_t kGroup = 8 * kChunk;
 
@@ -77,35 +77,36 @@ std::size_t cost(const Convolution& conv) {
     return conv.kFrequencies * (conv.tiles() * conv.depth() + 25);
 }
 
+// The weights of an input channel and a tap, for a block of output channels. A pointer to it, and no template, since it is
+// called once for each weight: kernels of both layouts are one class.
+using WeightsAt = Vec (*)(const float* weights, std::size_t taps, std::size_t blocks_in, std::size_t block_out,
+                          std::size_t channel, std::size_t tap);
+
 // Weights as the host's blocked layout has them: [K/B][C/B][taps][B in][B out], C of one group.
-struct BlockedWeights {
-    // Those of an input channel and a tap, for a block of output channels.
-    static Vec load_at(const float* weights, std::size_t taps, std::size_t blocks_in, std::size_t block_out,
-                       std::size_t channel, std::size_t tap) {
-        const std::size_t block = block_out * blocks_in + channel / kBlock;
-        return load(weights + ((block * taps + tap) * kBlock + channel % kBlock) * kBlock);
-    }
-};
+inline Vec blocked_weights(const float* weights, std::size_t taps, std::size_t blocks_in, std::size_t block_out,
+                           std::size_t channel, std::size_t tap) {
+    const std::size_t block = block_out * blocks_in + channel / kBlock;
+    return load(weights + ((block * taps + tap) * kBlock + channel % kBlock) * kBlock);
+}
 
 // Weights as ONNX has them: [K][C][taps].
-struct PlainWeights {
-    static Vec load_at(const float* weights, std::size_t taps, std::size_t blocks_in, std::size_t block_out,
-                       std::size_t channel, std::size_t tap) {
-        const std::size_t channels = blocks_in * kBlock;
-        alignas(64) float lane[kBlock];
-        for (std::size_t i = 0; i < kBlock; ++i)
-            lane[i] = weights[((block_out * kBlock + i) * channels + channel) * taps + tap];
-        return load(lane);
-    }
-};
+inline Vec plain_weights(const float* weights, std::size_t taps, std::size_t blocks_in, std::size_t block_out,
+                         std::size_t channel, std::size_t tap) {
+    const std::size_t channels = blocks_in * kBlock;
+    alignas(64) float lane[kBlock];
+    for (std::size_t i = 0; i < kBlock; ++i)
+        lane[i] = weights[((block_out * kBlock + i) * channels + channel) * taps + tap];
+    return load(lane);
+}
 
 // Filters of Taps x Taps, which may have any number of taps in depth; each call in the best of tiles of Outs x Outs, or
 // in the one that was asked for.
-template <typename Layout, std::size_t Taps, std::size_t... Outs>
+template <std::size_t Taps, std::size_t... Outs>
 class Winograd : public Kernel {
   public:
-    explicit Winograd(const Filter& filter)
+    Winograd(const Filter& filter, WeightsAt weights_at)
         : filter_(filter),
+          weights_at_(weights_at),
           blocks_{filter.groups, filter.channels_in / filter.groups / kBlock,
                   filter.channels_out / filter.groups / kBlock},
           bias_(bias_of(filter)) {
@@ -143,8 +144,9 @@ class Winograd : public Kernel {
         run_best(conv, threads);
     }
 
+    // Once for each layer: small code is worth more than quick code.
     template <typename Convolution>
-    Memory transformed(const Convolution& conv) const {
+    [[gnu::cold]] Memory transformed(const Convolution& conv) const {
         constexpr std::size_t in = Convolution::kIn;
         const std::size_t depth = filter_.taps[0], channels = blocks_.in * kBlock;
         const std::size_t group = depth * channels * blocks_.out * kBlock, frequency = blocks_.groups * group;
@@ -159,7 +161,7 @@ class Winograd : public Kernel {
                         weight_column<in, Taps>,
                         [&](std::size_t i, std::size_t j) {
                             const std::size_t tap = (slice * Taps + i) * Taps + j;
-                            return Layout::load_at(conv.call.weights, depth * Taps * Taps, blocks_.in, block, c, tap);
+                            return weights_at_(conv.call.weights, depth * Taps * Taps, blocks_.in, block, c, tap);
                         },
                         [=](std::size_t i, std::size_t j, Vec e) { store(to + (i * in + j) * frequency, e); });
         }
@@ -167,6 +169,7 @@ class Winograd : public Kernel {
     }
 
     Filter filter_;
+    WeightsAt weights_at_;
     Blocks blocks_;
     std::vector<float> bias_;
     mutable std::array<Weights, sizeof...(Outs)> weights_;

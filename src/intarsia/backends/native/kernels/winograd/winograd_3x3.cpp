@@ -5,7 +5,7 @@
 namespace intarsia {
 
 std::unique_ptr<Kernel> winograd_3x3(const Filter& filter) {
-    return std::make_unique<Winograd<BlockedWeights, 3, 2, 4>>(filter);
+    return std::make_unique<Winograd<3, 2, 4, 6>>(filter, blocked_weights);
 }
 
 }  // namespace intarsia

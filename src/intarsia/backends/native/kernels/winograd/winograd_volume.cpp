@@ -6,7 +6,7 @@
 namespace intarsia {
 
 std::unique_ptr<Kernel> winograd_volume(const Filter& filter) {
-    return std::make_unique<Winograd<PlainWeights, 3, 2, 4>>(filter);
+    return std::make_unique<Winograd<3, 2, 4, 6>>(filter, plain_weights);
 }
 
 }  // namespace intarsia

@@ -5,7 +5,7 @@
 namespace intarsia {
 
 std::unique_ptr<Kernel> winograd_volume_5x5(const Filter& filter) {
-    return std::make_unique<Winograd<PlainWeights, 5, 2, 4>>(filter);
+    return std::make_unique<Winograd<5, 2, 4>>(filter, plain_weights);
 }
 
 }  // namespace intarsia
