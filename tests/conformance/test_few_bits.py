@@ -33,7 +33,9 @@ def process(target: Target) -> Iterator[EngineProcess]:
         yield process
 
 
-@pytest.mark.parametrize("scheme", [Scheme.WEIGHTS_12, Scheme.WEIGHTS_10, Scheme.WEIGHTS_8, Scheme.WEIGHTS_4])
+@pytest.mark.parametrize(
+    "scheme", [Scheme.WEIGHTS_12, Scheme.WEIGHTS_10, Scheme.WEIGHTS_8, Scheme.WEIGHTS_6, Scheme.WEIGHTS_4]
+)
 @pytest.mark.parametrize(("rows", "length", "columns"), [(1, 128, 64), (3, 45, 7), (1, 1, 2)])
 def test_products_by_blocks(
     engine: str, process: EngineProcess, tmp_path: Path, scheme: Scheme, rows: int, length: int, columns: int

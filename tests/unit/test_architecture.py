@@ -107,6 +107,8 @@ REWRITERS = frozenset(
         "blocks/padding.py",
         "blocks/sums.py",
         "cubic_resize.py",
+        "endings.py",
+        "few_rows/product_endings.py",
         "saved_model.py",
         "substitution.py",
         "unsigned_weights.py",

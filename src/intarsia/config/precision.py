@@ -18,6 +18,8 @@ class Scheme(StrEnum):
     """The weight is read in 8 bits, with a scale for each block of it; what it is multiplied with stays in fp32."""
     WEIGHTS_4 = "weights-int4"
     """As ``WEIGHTS_8`` in 4 bits."""
+    WEIGHTS_6 = "weights-int6"
+    """As ``WEIGHTS_8`` in 6 bits: four times its error."""
     WEIGHTS_10 = "weights-int10"
     """As ``WEIGHTS_8`` in 10 bits: a fourth of its error."""
     WEIGHTS_12 = "weights-int12"

@@ -92,7 +92,7 @@ def read_packed(tensor: onnx.TensorProto, view: Callable[[Place, int], np.ndarra
     bits, flipped = int(facts[_BITS]), int(facts[_FLIPPED])
     offset, _, location = facts[_SCALES].partition("@")
     dims = tuple(tensor.dims)
-    is_sound = len(dims) == 2 and bits in (4, 8, 10, 12) and flipped in (0, 1) and min(dims) > 0
+    is_sound = len(dims) == 2 and bits in (4, 6, 8, 10, 12) and flipped in (0, 1) and min(dims) > 0
     columns, length = (dims if flipped else dims[::-1]) if is_sound else (0, 1)
     if length % BLOCK:
         raise ModelError(f"the stored graph is damaged: the weight {tensor.name!r} is not in whole blocks")

@@ -242,7 +242,9 @@ class PrecisionLimits:
     packed_error: float = 100.0
     """The same where an engine also reads weights in 12 bits: all that do not fit are in those."""
     spread_aim: float = 0.83
-    """Share of the allowed error that weights in 8 bits are to make where the others have 12: layers are unlike."""
+    """Share of the allowed error that weights in 8 bits and in more are to make together: layers are unlike."""
+    fewer_aim: float = 0.95
+    """The same of weights in 8 bits and in fewer: where that is too much, all in 8 bits are there already."""
     types_behind: float = 1.1
     """A smaller type in which an engine takes so many times as long as in fp32 is not tried further."""
     engines_behind: float = 3.0

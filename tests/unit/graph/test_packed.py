@@ -15,7 +15,7 @@ from intarsia.graph.quantise import BLOCK, Blocks
 from intarsia.graph.store import PackedPlaces, structure, weight_index
 from tests.unit.graph.models import two_layers
 
-BITS = pytest.mark.parametrize("bits", [4, 8, 10, 12])
+BITS = pytest.mark.parametrize("bits", [4, 6, 8, 10, 12])
 
 
 @BITS

@@ -1,7 +1,7 @@
 """Products by weights in blocks as the operator ``intarsia::PackedProduct``, whose kernel reads them packed.
 
 What a weight is multiplied with stays about exact, where ``MatMulNBits`` rounds it to 8 bits; and there are weights in
-12 and 10 bits. The layout is that of `native/kernels/packed_product.h`.
+12, 10 and 6 bits. The layout is that of `native/kernels/packed_product.h`.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def with_packed_products(model: SubModel, block: int) -> SubModel:
 
 
 def _fits(restored: Node, graph: Graph) -> bool:
-    """Whether codes are in 12 bits where they have 16, and scales of others in 16: a model's own may have more."""
+    """Whether codes are in 12 bits where they have 16, and scales of fewer in 16: a model's own may have more."""
     codes, scales = (graph.weights[name] for name in restored.inputs[:2])
     if scales.dtype != "float32":
         return False
-    if codes.dtype == "int16":
+    if bits_of(codes.array()) > 8:
         return int(np.abs(codes.array().astype(np.int32)).max()) <= _MOST
     return not (scales.array().view(np.uint32) & _LOWER).any()
 
@@ -67,7 +67,7 @@ def _write(block: int, product: Product, draft: GraphDraft) -> None:
     if product.total is not None:
         inputs.append(next(name for name in product.total.inputs if name in draft.graph.weights))
     sizes = [bits_of(array), *array.shape]
-    draft.add(OPERATOR, inputs, product.output, product.output, domain=DOMAIN, sizes=sizes)
+    draft.add(OPERATOR, inputs, product.output, product.output, domain=DOMAIN, sizes=sizes, adds=0, gelu=0)
 
 
 def packed(codes: np.ndarray, scales: np.ndarray, block: int) -> np.ndarray:
@@ -82,6 +82,8 @@ def packed(codes: np.ndarray, scales: np.ndarray, block: int) -> np.ndarray:
     parts = []
     if bits == 4:
         parts.append(_words(pairs + np.int16(_MIDDLE), 4))
+    elif bits == 6:
+        parts += [_words((pairs >> 2) + np.int16(_MIDDLE), 4), _words(pairs & np.int16(3), 2)]
     else:
         low = bits - 8
         parts.append((pairs >> low).astype(np.int8))

@@ -23,6 +23,7 @@ from intarsia.backends.onnxruntime.blocks.pad_folding import fold_pads
 from intarsia.backends.onnxruntime.blocks.sums import join_sums
 from intarsia.backends.onnxruntime.cubic_resize import OPERATOR as RESIZE
 from intarsia.backends.onnxruntime.cubic_resize import replace_cubic
+from intarsia.backends.onnxruntime.few_rows.product_endings import join_product_endings
 from intarsia.backends.onnxruntime.kernels import HOST as HOST_KERNEL
 from intarsia.backends.onnxruntime.kernels import OURS, TRANSPOSED, Convolution, Kernel, described, kernel_of, tile_of
 from intarsia.backends.onnxruntime.kernels.finish import Finish, finish_of, limits_of
@@ -126,6 +127,7 @@ def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Subs
     plain = {node.output[0] for node in model.graph.node if original.way(_layer(node)) == HOST_KERNEL}
     ours += keep_in_blocks(model.graph, block, original.shapes, plain)
     join_sums(model.graph)
+    join_product_endings(model.graph, original.shapes)
     join_affine(model.graph)
     for node in takers(model.graph, able):
         ours.append((_layer(node), POINTWISE_AFFINE))

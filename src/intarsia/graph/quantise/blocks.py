@@ -1,4 +1,4 @@
-"""Weights in 12, 10, 8 or 4 bits with a scale for each block of 32, as ``DequantizeLinear`` restores them.
+"""Weights in 12, 10, 8, 6 or 4 bits with a scale for each block of 32, as ``DequantizeLinear`` restores them.
 
 The blocks lie along the first axis, which a product sums over. Engines keep such a weight packed, and restore it in the
 product's own kernel.
@@ -18,7 +18,7 @@ ORIGIN = 128
 which fails on blocks."""
 _MIDDLE = 8
 """What stands for zero where codes of 4 bits are packed."""
-_MOST = {12: 2047, 10: 511, 8: 127, 4: 7}
+_MOST = {12: 2047, 10: 511, 8: 127, 6: 31, 4: 7}
 """Largest code by bits: as many steps below zero as above it."""
 _TINY = float(np.finfo(np.float32).tiny)
 
@@ -28,7 +28,7 @@ class Blocks:
     """A matrix in few bits.
 
     Attributes:
-        codes: ``int16`` in 12 and 10 bits, ``uint8`` around 128, or ``int4``.
+        codes: ``int16`` in 12, 10 and 6 bits, ``uint8`` around 128, or ``int4``.
         scales: The step of each block, of each column.
     """
 
@@ -40,7 +40,7 @@ class Blocks:
         """A matrix in blocks along its first axis; the last block may be shorter.
 
         A block that is zero throughout gets the scale 1. The error of an element is at most half its block's step.
-        In 8 and 4 bits scales are in ``bfloat16``, so that kernels may read less.
+        In 8 bits and less scales are in ``bfloat16``, so that kernels may read less.
         """
         starts = np.arange(0, weight.shape[0], BLOCK)
         largest = np.maximum.reduceat(np.abs(weight), starts, axis=0)
@@ -53,9 +53,9 @@ class Blocks:
         np.clip(codes, -_MOST[bits], _MOST[bits], out=codes)
         if bits == 8:
             return cls(codes=(codes + ORIGIN).astype(np.uint8), scales=scales)
-        if bits > 8:
-            return cls(codes=codes.astype(np.int16), scales=scales)
-        return cls(codes=codes.astype(np.int8).astype(ml_dtypes.int4), scales=scales)
+        if bits == 4:
+            return cls(codes=codes.astype(np.int8).astype(ml_dtypes.int4), scales=scales)
+        return cls(codes=codes.astype(np.int16), scales=scales)
 
     def parts(self) -> tuple[tuple[str, np.ndarray], ...]:
         """What ``DequantizeLinear`` reads, in its order, each with a name."""
@@ -79,15 +79,16 @@ def _along(scales: np.ndarray, length: int) -> np.ndarray:
 
 
 def bits_of(codes: np.ndarray) -> int:
-    """Bits of the codes of `Blocks`: 10 where all of those in 16 are small enough."""
+    """Bits of the codes of `Blocks`: of those in 16 as many as the largest needs."""
     if codes.dtype == np.int16:
-        return 10 if int(np.abs(codes).max(initial=0)) <= _MOST[10] else 12
+        largest = int(np.abs(codes.astype(np.int32)).max(initial=0))
+        return next((bits for bits in (6, 10) if largest <= _MOST[bits]), 12)
     return 8 if codes.dtype == np.uint8 else 4
 
 
 def packed(codes: np.ndarray) -> np.ndarray:
     """Codes as bytes: for each column its blocks, unsigned, and several that are less than a byte in each, the first
-    lowest. Of more than 8 bits there are the high 8, signed, and behind these the others.
+    lowest. Of more than 8 bits there are the high 8, signed, and behind these the others; of 6 bits the high 4 first.
     """
     length, columns = codes.shape
     count, bits = -(-length // BLOCK), bits_of(codes)
@@ -98,6 +99,9 @@ def packed(codes: np.ndarray) -> np.ndarray:
         parts = [whole]
     elif bits == 4:
         parts = [_joined((whole + np.int8(_MIDDLE)).view(np.uint8), 4)]
+    elif bits == 6:
+        high = (whole >> 2).astype(np.int8) + np.int8(_MIDDLE)
+        parts = [_joined(high.view(np.uint8), 4), _joined((whole & 3).astype(np.uint8), 2)]
     else:
         low = bits - 8
         parts = [(whole >> low).astype(np.int8).view(np.uint8), _joined((whole & (2**low - 1)).astype(np.uint8), low)]
@@ -128,7 +132,10 @@ def unpacked(content: np.ndarray, scales: np.ndarray) -> np.ndarray:
     if size == BLOCK:
         codes = content.astype(np.float32) - np.float32(ORIGIN)
     elif size < BLOCK:
-        codes = _apart(content, 4) - np.float32(_MIDDLE)
+        half = BLOCK // 2
+        codes = _apart(content[..., :half], 4) - np.float32(_MIDDLE)
+        if size > half:
+            codes = codes * np.float32(4) + _apart(content[..., half:], 2)
     else:
         low = 8 * size // BLOCK - 8
         codes = content[..., :BLOCK].view(np.int8) * np.float32(2**low) + _apart(content[..., BLOCK:], low)

@@ -15,6 +15,9 @@ from intarsia.search.precision.layer_trials import IN_WEIGHTS, try_layers
 from intarsia.search.precision.trials import ReducedPrecision, Trials
 from intarsia.search.thresholds import PRECISION
 
+_ERROR_OF_6 = 4.0
+"""Of weights in 6 bits, by that in 8."""
+
 
 class WeightTrials:
     """First all weights alike, for which nothing need be learnt of single layers; then each as its error allows."""
@@ -27,7 +30,7 @@ class WeightTrials:
         """Plans that are faster with all weights in 8 bits, and what those came to."""
 
     def try_all(self, tried: Sequence[Candidate]) -> None:
-        """All weights in 8 bits, or some in 10 or 12.
+        """All weights in 8 bits, or some in 10 or 12, or in 6.
 
         Engines that have these too leave the other factor exact, and come first: where 8 bits are too few for all
         weights on such a one, they are on the others.
@@ -40,9 +43,10 @@ class WeightTrials:
             if whole is None:
                 continue
             self._whole.append((plan, whole))
-            if packs_12_bits(plan.partitions) and not self._trials.fits(whole.error):
-                self._some_in_more_bits(plan, whole.error)
-                return
+            if packs_12_bits(plan.partitions):
+                self._some_in_other_bits(plan, whole.error)
+                if not self._trials.fits(whole.error):
+                    return
 
     def try_layers(self, choosers: Choosers) -> None:
         """Weights in 4 bits as far as the error allows it, or some in more where 8 are too few."""
@@ -71,22 +75,30 @@ class WeightTrials:
             trials.keep(reduced, plan, IN_WEIGHTS)
         return None if isinstance(reduced, str) else reduced
 
-    def _some_in_more_bits(self, plan: Candidate, error: float) -> None:
-        """Squares of errors add up, which tells how many may have 8. They are spread over the model."""
-        trials, aim = self._trials, PRECISION.spread_aim * self._trials.allowed
+    def _some_in_other_bits(self, plan: Candidate, error: float) -> None:
+        """Squares of errors add up, which tells how many may have 8. They are spread over the model.
+
+        Args:
+            plan: In fp32.
+            error: Of the plan with all weights in 8 bits.
+        """
+        trials = self._trials
+        aim = trials.allowed * (PRECISION.fewer_aim if trials.fits(error) else PRECISION.spread_aim)
         for _ in range(PRECISION.layer_tries):
             if not trials.fits_time(trials.plan_s(plan)):
                 trials.keep(OUT_OF_TIME, plan, IN_WEIGHTS)
                 return
             way, share = _beside_8_bits(aim / error)
             few = dict.fromkeys((layer.node.id for layer in spread(self._layers, share)), WEIGHTS.ways[0])
+            if trials.fits(error) and (way is not Scheme.WEIGHTS_6 or len(few) == len(self._layers)):
+                return
             cover = self._cover(plan, with_rest(Precision.of(few, {}), self._layers, way))
             reduced = trials.reduced(plan, cover, checked_by=PRECISION.weights_error)
             if isinstance(reduced, str) or trials.fits(reduced.error):
                 trials.keep(reduced, plan, IN_WEIGHTS)
                 return
             aim *= min(trials.allowed / reduced.error, PRECISION.spread_aim)
-        trials.keep("its error stayed too large with more bits", plan, IN_WEIGHTS)
+        trials.keep("its error stayed too large with other bits than 8", plan, IN_WEIGHTS)
 
     def _cover(self, plan: Candidate, precision: Precision) -> tuple[Partition, ...]:
         return with_precision(self._graph, Partitioning(partitions=plan.partitions), precision).partitions
@@ -98,6 +110,8 @@ def _beside_8_bits(aim: float) -> tuple[Scheme, float]:
     Args:
         aim: The error that the plan is to have, by that of all weights in 8 bits.
     """
+    if aim > 1.0:
+        return Scheme.WEIGHTS_6, max(1.0 - (aim**2 - 1.0) / (_ERROR_OF_6**2 - 1.0), 0.0)
     for way in (Scheme.WEIGHTS_10, Scheme.WEIGHTS_12):
         least = 4.0 ** -((way.weight_bits or 0) - 8)  # the square of the error by that of 8 bits
         if aim**2 > least:

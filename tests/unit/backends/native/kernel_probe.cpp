@@ -11,7 +11,8 @@
 // kernel_probe elu COUNT ALPHA reads x and writes the result.
 // kernel_probe shuffle N BLOCKS SIZES[3] STEP ORDER reads x in blocks, whose channels become so many blocks of them.
 // kernel_probe resize PLANES HEIGHT WIDTH TAPS ROWS COLUMNS reads x, places of rows and columns, and their weights.
-// kernel_probe packed BITS ROWS COLUMNS M HAS_BIAS reads x, bias and the packed weight, and writes their product.
+// kernel_probe packed BITS ROWS COLUMNS M HAS_BIAS HAS_SUM IS_GELU reads x, bias, what is added and the packed weight, and
+// writes their product.
 // kernel_probe attention IMAGES HEADS KEY_HEADS ROWS WIDTH CACHED ADDS HIDES_ODD SCALE HAS_MASK reads a query [images,
 // rows, heads, width], cached keys and values, keys and values like the query, and a mask [rows, keys]; it writes the result, like the
 // query, and all keys and values.
@@ -165,13 +166,16 @@ int main(int, char** argv) {
     }
     if (std::strcmp(name, "packed") == 0) {
         intarsia::PackedWeight weight{number(), number(), number(), nullptr};
-        const std::size_t m = number(), has_bias = number();
+        const std::size_t m = number(), has_bias = number(), has_sum = number();
+        const bool is_gelu = number() != 0;
         const Numbers x = read(m * weight.rows), bias = read(has_bias * weight.columns);
+        const Numbers sum = read(has_sum * m * weight.columns);
         std::vector<std::uint8_t> content(intarsia::packed_bytes(weight));
         if (std::fread(content.data(), 1, content.size(), stdin) != content.size()) return 1;
         weight.content = content.data();
         Numbers y(m * weight.columns);
-        intarsia::packed_product(weight, x.data(), has_bias ? bias.data() : nullptr, y.data(), m, threads);
+        const intarsia::ProductEnding ending{has_bias ? bias.data() : nullptr, has_sum ? sum.data() : nullptr, is_gelu};
+        intarsia::packed_product(weight, x.data(), ending, y.data(), m, threads);
         write(y);
         return 0;
     }

@@ -256,29 +256,47 @@ def resized(program: Path, sizes: Triple, results: tuple[int, int], taps: int, s
     return np.frombuffer(told, np.float32).reshape(want.shape), want
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What follows the sums of a product."""
+
+    has_bias: bool
+    has_sum: bool
+    is_gelu: bool
+
+
+NOTHING = Ending(has_bias=False, has_sum=False, is_gelu=False)
+
+
 def packed_product(
-    program: Path, block: int, bits: int, sizes: Triple, has_bias: bool, seed: int
+    program: Path, block: int, bits: int, sizes: Triple, ending: Ending, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The library's product of m rows by a weight of rows and columns in few bits, and numpy's by the same numbers."""
     m, rows, columns = sizes
     draw = np.random.default_rng(seed)
     blocks = Blocks.of(draw.standard_normal((rows, columns)).astype(np.float32), bits)
     x = draw.standard_normal((m, rows)).astype(np.float32)
-    bias = draw.standard_normal(columns if has_bias else 0).astype(np.float32)
-    want = x.astype(np.float64) @ blocks.restored() + (bias if has_bias else 0.0)
-    return _multiplied(program, block, x, blocks, bias), want
+    bias = draw.standard_normal(columns if ending.has_bias else 0).astype(np.float32)
+    added = draw.standard_normal((m, columns) if ending.has_sum else 0).astype(np.float32)
+    want = x.astype(np.float64) @ blocks.restored()
+    want += bias if ending.has_bias else 0.0
+    want += added if ending.has_sum else 0.0
+    if ending.is_gelu:
+        want *= (1 + np.tanh(np.sqrt(2 / np.pi) * (want + 0.044715 * want**3))) / 2
+    return _multiplied(program, block, x, blocks, ending, bias, added), want
 
 
 def by_ones(program: Path, block: int, bits: int, x: np.ndarray) -> np.ndarray:
     """The library's product of some rows by a weight of ones in few bits."""
-    return _multiplied(
-        program, block, x, Blocks.of(np.ones((x.shape[1], 5), np.float32), bits), np.zeros(0, np.float32)
-    )
+    return _multiplied(program, block, x, Blocks.of(np.ones((x.shape[1], 5), np.float32), bits), NOTHING)
 
 
-def _multiplied(program: Path, block: int, x: np.ndarray, weight: Blocks, bias: np.ndarray) -> np.ndarray:
-    words = ("packed", bits_of(weight.codes), *weight.codes.shape, len(x), int(bias.size > 0))
-    parts = (x, bias, packed(weight.codes, weight.scales, block))
+def _multiplied(
+    program: Path, block: int, x: np.ndarray, weight: Blocks, ending: Ending, *added: np.ndarray
+) -> np.ndarray:
+    has = (int(each) for each in (ending.has_bias, ending.has_sum, ending.is_gelu))
+    words = ("packed", bits_of(weight.codes), *weight.codes.shape, len(x), *has)
+    parts = (x, *added, packed(weight.codes, weight.scales, block))
     told = _told(program, words, b"".join(each.tobytes() for each in parts))
     return np.frombuffer(told, np.float32).reshape(len(x), -1)
 

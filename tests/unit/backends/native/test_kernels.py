@@ -306,19 +306,19 @@ def test_a_picture_is_resized_by_weights(
 
 @settings(max_examples=60, deadline=None)
 @given(
-    bits=st.sampled_from([4, 8, 10, 12]),
+    bits=st.sampled_from([4, 6, 8, 10, 12]),
     sizes=st.tuples(st.integers(1, 9), st.integers(1, 130), st.integers(1, 70)),
-    has_bias=st.booleans(),
+    ending=st.builds(running.Ending, has_bias=st.booleans(), has_sum=st.booleans(), is_gelu=st.booleans()),
     seed=st.integers(0, 99),
 )
 def test_a_weight_in_few_bits_is_multiplied_as_it_is(
-    probe: tuple[Path, int], bits: int, sizes: Triple, has_bias: bool, seed: int
+    probe: tuple[Path, int], bits: int, sizes: Triple, ending: running.Ending, seed: int
 ) -> None:
-    got, want = running.packed_product(*probe, bits, sizes, has_bias, seed)
+    got, want = running.packed_product(*probe, bits, sizes, ending, seed)
     np.testing.assert_allclose(got, want, rtol=0, atol=2e-4 * max(1.0, float(np.abs(want).max())))
 
 
-@pytest.mark.parametrize("bits", [4, 8, 10, 12])
+@pytest.mark.parametrize("bits", [4, 6, 8, 10, 12])
 @pytest.mark.parametrize("odd", [np.inf, np.nan])
 def test_what_is_no_number_makes_none(probe: tuple[Path, int], bits: int, odd: float) -> None:
     got = running.by_ones(*probe, bits, np.array([[1.0] * 40, [1.0] * 39 + [odd]], np.float32))

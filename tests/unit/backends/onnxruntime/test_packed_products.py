@@ -23,6 +23,7 @@ from tests.unit.graph.models import info, model
         (Scheme.WEIGHTS_12, 64 * 3 // 2 + 8),
         (Scheme.WEIGHTS_10, 64 * 5 // 4 + 8),
         (Scheme.WEIGHTS_8, 64 + 4),
+        (Scheme.WEIGHTS_6, 64 * 3 // 4 + 4),
         (Scheme.WEIGHTS_4, 32 + 4),
     ],
 )

@@ -71,7 +71,7 @@ def test_a_network_in_8_bits(scheme: Scheme, picture: dict[str, np.ndarray]) -> 
     graph = loaded(residual())
     schemes = {layer.node.id: Scheme.STATIC for layer in layers_of(graph, graph.nodes)} | {"classify": scheme}
     reduced = whole(graph, schemes, seen(graph, picture))
-    limit = 0.5 if scheme is Scheme.WEIGHTS_4 else 0.05
+    limit = {Scheme.WEIGHTS_4: 0.5, Scheme.WEIGHTS_6: 0.2}.get(scheme, 0.05)
     assert 0.0 < apart(evaluate(reduced, picture), evaluate(graph, picture)) < limit
     kinds = Counter(node.op_type for node in reduced.nodes)
     assert kinds["BatchNormalization"] == 0
@@ -150,7 +150,9 @@ def test_products_share_what_they_read(scheme: Scheme, vectors: dict[str, np.nda
     assert 0.0 < apart(evaluate(reduced, vectors), evaluate(graph, vectors)) < 0.03
 
 
-@pytest.mark.parametrize("scheme", [Scheme.WEIGHTS_12, Scheme.WEIGHTS_10, Scheme.WEIGHTS_8, Scheme.WEIGHTS_4])
+@pytest.mark.parametrize(
+    "scheme", [Scheme.WEIGHTS_12, Scheme.WEIGHTS_10, Scheme.WEIGHTS_8, Scheme.WEIGHTS_6, Scheme.WEIGHTS_4]
+)
 def test_weights_in_few_bits_are_restored_and_nothing_else_changes(
     scheme: Scheme, picture: dict[str, np.ndarray]
 ) -> None:

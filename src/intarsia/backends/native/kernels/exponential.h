@@ -31,11 +31,19 @@ inline Vec exponential(Vec x) {
     return multiply_add(power * rest, series(rest), power);
 }
 
-// x / (1 + e^-x). The reciprocal gets the rest of its bits by one step of Newton's method, where a division would take
+// x / (1 + e^-y). The reciprocal gets the rest of its bits by one step of Newton's method, where a division would take
 // longer than all else.
-inline Vec swish(Vec x) {
-    const Vec divisor = broadcast(1) + exponential(broadcast(0) - x), about = about_reciprocal(divisor);
+inline Vec gated(Vec x, Vec y) {
+    const Vec divisor = broadcast(1) + exponential(broadcast(0) - y), about = about_reciprocal(divisor);
     return x * about * (broadcast(2) - divisor * about);
+}
+
+inline Vec swish(Vec x) { return gated(x, x); }
+
+// x / 2 * (1 + tanh(u)) for u = sqrt(2 / pi) * (x + 0.044715 x^3), where (1 + tanh(u)) / 2 is 1 / (1 + e^-2u).
+inline Vec gelu(Vec x) {
+    const Vec cubic = multiply_add(x * x, broadcast(2 * 0.79788456f * 0.044715f), broadcast(2 * 0.79788456f));
+    return gated(x, x * cubic);
 }
 
 }  // namespace intarsia

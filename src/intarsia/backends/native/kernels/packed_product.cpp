@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/exponential.h"
 #include "kernels/vector.h"
 
 namespace intarsia {
@@ -19,7 +20,7 @@ constexpr std::size_t kTaskBytes = 1 << 17;  // of the weight: so long that read
 constexpr std::size_t kEven = 4;        // tasks are a multiple of this, so that no thread waits for the last one
 constexpr std::size_t kAhead = 4096;    // bytes that are fetched before they are needed; the processor's own are fewer
 constexpr std::size_t kLine = 64;
-constexpr std::int32_t kMiddle = 8;     // stands for zero in 4 bits
+constexpr std::int32_t kMiddle = 8;     // stands for zero in 4 bits, and in the upper 4 of 6
 
 #if defined(__AVX512F__)
 using Ints = __m512i;  // 32-bit sums, or twice as many 16-bit numbers
@@ -39,6 +40,14 @@ Ints without_lowest(Ints words) {
 template <int Bits>
 Ints joined(Ints high, Ints low) {
     return _mm512_or_si512(_mm512_maskz_slli_epi16(0xffffffff, high, Bits), low);
+}
+inline Ints either(Ints a, Ints b) { return _mm512_or_si512(a, b); }
+// The 4 bits at that place, as the upper ones of 6.
+template <int Place>
+Ints upper_of(Ints words) {
+    const Ints moved = Place == 0 ? _mm512_maskz_slli_epi16(0xffffffff, words, 2)
+                                  : _mm512_maskz_srli_epi16(0xffffffff, words, Place == 0 ? 0 : 4 * Place - 2);
+    return _mm512_and_si512(moved, _mm512_set1_epi16(0x3c));
 }
 inline Ints add_products(Ints sums, Ints a, Ints b) { return _mm512_add_epi32(sums, _mm512_madd_epi16(a, b)); }
 inline Vec to_floats(Ints numbers) { return _mm512_maskz_cvtepi32_ps(0xffff, numbers); }
@@ -71,6 +80,12 @@ Ints without_lowest(Ints words) {
 template <int Bits>
 Ints joined(Ints high, Ints low) {
     return _mm256_or_si256(_mm256_slli_epi16(high, Bits), low);
+}
+inline Ints either(Ints a, Ints b) { return _mm256_or_si256(a, b); }
+template <int Place>
+Ints upper_of(Ints words) {
+    const Ints moved = Place == 0 ? _mm256_slli_epi16(words, 2) : _mm256_srli_epi16(words, Place == 0 ? 0 : 4 * Place - 2);
+    return _mm256_and_si256(moved, _mm256_set1_epi16(0x3c));
 }
 inline Ints add_products(Ints sums, Ints a, Ints b) { return _mm256_add_epi32(sums, _mm256_madd_epi16(a, b)); }
 inline Vec to_floats(Ints numbers) { return _mm256_cvtepi32_ps(numbers); }
@@ -154,12 +169,22 @@ Vec scales_of(const std::uint8_t* codes) {
     return widened(codes + code_bytes(Bits));
 }
 
+// The pairs of a word whose upper 4 bits are given, and whose lower 2 lie in another one from a bit on.
+template <int First, typename Add>
+inline void add_in_6_bits(Ints upper, Ints lower, std::size_t pair, const Add& add) {
+    add(either(upper_of<0>(upper), lowest<2>(without_lowest<First>(lower))), pair);
+    add(either(upper_of<1>(upper), lowest<2>(without_lowest<First + 4>(lower))), pair + 4);
+    add(either(upper_of<2>(upper), lowest<2>(without_lowest<First + 8>(lower))), pair + 8);
+    add(either(upper_of<3>(upper), lowest<2>(without_lowest<First + 12>(lower))), pair + 12);
+}
+
 // The products of `Rows` rows by one run of a block of columns, without the scale of the weight.
 template <std::size_t Bits, std::size_t Rows>
 inline void run_of(const std::uint8_t* codes, const Factor& x, std::size_t row, std::size_t run, Vec (&sums)[Rows]) {
     Ints found[Rows];
     for (std::size_t r = 0; r < Rows; ++r) {
-        found[r] = every(Bits == 4 ? -kMiddle * x.sums[(row + r) * x.runs + run] : 0);
+        constexpr std::int32_t middle = Bits == 4 ? kMiddle : Bits == 6 ? kMiddle << 2 : 0;
+        found[r] = every(-middle * x.sums[(row + r) * x.runs + run]);
     }
     const auto add = [&](Ints weight, std::size_t pair) {
         for (std::size_t r = 0; r < Rows; ++r) {
@@ -169,6 +194,13 @@ inline void run_of(const std::uint8_t* codes, const Factor& x, std::size_t row, 
     const auto whole = [&](std::size_t pair) { return wide(codes + pair * 2 * kBlock); };
     if constexpr (Bits == 8) {
         for (std::size_t i = 0; i < kPairs; ++i) add(whole(i), i);
+    } else if constexpr (Bits == 6) {
+        const std::uint8_t* low = codes + code_bytes(4);
+        for (std::size_t i = 0; i < 2; ++i) {
+            const Ints rest = words(low + i * 4 * kBlock);
+            add_in_6_bits<0>(words(codes + i * 4 * kBlock), rest, i, add);
+            add_in_6_bits<2>(words(codes + (i + 2) * 4 * kBlock), rest, i + 2, add);
+        }
     } else {
         constexpr std::size_t kLow = Bits == 4 ? 4 : Bits - 8;  // bits that lie in words
         const std::uint8_t* low = codes + (Bits == 4 ? 0 : code_bytes(8));
@@ -189,10 +221,23 @@ inline void run_of(const std::uint8_t* codes, const Factor& x, std::size_t row, 
     }
 }
 
+// Sums of a block of columns in one row to what is written. `at` and `count` are the first of them and how many count.
+void finish(Vec total, const ProductEnding& ending, std::size_t column, std::size_t at, std::size_t count, float* y) {
+    alignas(64) float lanes[kBlock] = {};
+    const auto numbers = [&](const float* from) {
+        return count == kBlock ? load(from) : (std::copy_n(from, count, lanes), load(lanes));
+    };
+    if (ending.bias) total = total + numbers(ending.bias + column);
+    if (ending.sum) total = total + numbers(ending.sum + at);
+    if (ending.is_gelu) total = gelu(total);
+    store(lanes, total);
+    std::copy_n(lanes, count, y + at);
+}
+
 // The results of `Rows` rows in one block of columns.
 template <std::size_t Bits, std::size_t Rows>
-void block_of(const PackedWeight& weight, std::size_t block, const Factor& x, std::size_t row, const float* bias,
-              float* y) {
+void block_of(const PackedWeight& weight, std::size_t block, const Factor& x, std::size_t row,
+              const ProductEnding& ending, float* y) {
     const std::uint8_t* codes = weight.content + block * x.runs * run_bytes(Bits);
     Vec totals[Rows];
     for (std::size_t r = 0; r < Rows; ++r) totals[r] = broadcast(0);
@@ -205,15 +250,12 @@ void block_of(const PackedWeight& weight, std::size_t block, const Factor& x, st
     }
     const std::size_t first = block * kBlock, count = std::min(kBlock, weight.columns - first);
     for (std::size_t r = 0; r < Rows; ++r) {
-        alignas(64) float found[kBlock];
-        store(found, totals[r]);
-        float* to = y + (row + r) * weight.columns + first;
-        for (std::size_t i = 0; i < count; ++i) to[i] = bias == nullptr ? found[i] : found[i] + bias[first + i];
+        finish(totals[r], ending, first, (row + r) * weight.columns + first, count, y);
     }
 }
 
 template <std::size_t Bits>
-void product_of(const PackedWeight& weight, const float* x, const float* bias, float* y, std::size_t m,
+void product_of(const PackedWeight& weight, const float* x, const ProductEnding& ending, float* y, std::size_t m,
                 const Threads& threads) {
     const Factor factor(x, m, weight.rows);
     const std::size_t blocks = steps(weight.columns, kBlock);
@@ -223,8 +265,8 @@ void product_of(const PackedWeight& weight, const float* x, const float* bias, f
         const std::size_t end = blocks * (task + 1) / tasks;
         for (std::size_t block = blocks * task / tasks; block < end; ++block) {
             std::size_t row = 0;
-            for (; row + 4 <= m; row += 4) block_of<Bits, 4>(weight, block, factor, row, bias, y);
-            for (; row < m; ++row) block_of<Bits, 1>(weight, block, factor, row, bias, y);
+            for (; row + 4 <= m; row += 4) block_of<Bits, 4>(weight, block, factor, row, ending, y);
+            for (; row < m; ++row) block_of<Bits, 1>(weight, block, factor, row, ending, y);
         }
     });
 }
@@ -232,17 +274,18 @@ void product_of(const PackedWeight& weight, const float* x, const float* bias, f
 }  // namespace
 
 std::size_t packed_bytes(const PackedWeight& weight) {
-    const bool is_known = weight.bits == 4 || weight.bits == 8 || weight.bits == 10 || weight.bits == 12;
+    const bool is_known = weight.bits == 4 || weight.bits == 6 || weight.bits == 8 || weight.bits == 10 || weight.bits == 12;
     return is_known ? steps(weight.columns, kBlock) * steps(weight.rows, kRun) * run_bytes(weight.bits) : 0;
 }
 
-void packed_product(const PackedWeight& weight, const float* x, const float* bias, float* y, std::size_t m,
+void packed_product(const PackedWeight& weight, const float* x, const ProductEnding& ending, float* y, std::size_t m,
                     const Threads& threads) {
     switch (weight.bits) {
-        case 4: return product_of<4>(weight, x, bias, y, m, threads);
-        case 8: return product_of<8>(weight, x, bias, y, m, threads);
-        case 10: return product_of<10>(weight, x, bias, y, m, threads);
-        case 12: return product_of<12>(weight, x, bias, y, m, threads);
+        case 4: return product_of<4>(weight, x, ending, y, m, threads);
+        case 6: return product_of<6>(weight, x, ending, y, m, threads);
+        case 8: return product_of<8>(weight, x, ending, y, m, threads);
+        case 10: return product_of<10>(weight, x, ending, y, m, threads);
+        case 12: return product_of<12>(weight, x, ending, y, m, threads);
         default: return;
     }
 }
