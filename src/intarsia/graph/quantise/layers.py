@@ -71,8 +71,8 @@ def _products(graph: Graph, inside: Mapping[str, Node]) -> Iterator[Layer]:
 def _schemes(graph: Graph, node: Node) -> tuple[Scheme, ...]:
     if node.op_type == "Conv":
         return (Scheme.STATIC,) if len(graph.weights[node.inputs[1]].shape) == _IMAGE_RANK else ()
-    weights = (each for each in Scheme if each.weight_bits is not None)
-    return (Scheme.STATIC, Scheme.DYNAMIC, *sorted(weights, key=lambda each: each.weight_bits or 0, reverse=True))
+    weights = (Scheme.WEIGHTS_12, Scheme.WEIGHTS_10, Scheme.WEIGHTS_8, Scheme.WEIGHTS_6, Scheme.WEIGHTS_4)
+    return (Scheme.STATIC, Scheme.DYNAMIC, *weights)
 
 
 def _fits(graph: Graph, node: Node) -> bool:

@@ -109,7 +109,7 @@ def _with_plan(single: Single, plan: Candidate, outcome: Outcome) -> Single:
 
 def _times(
     problem: Problem, measurer: Measurer, single: Single, choices: Mapping[str, tuple[KernelChoice, ...]]
-) -> dict[str, Mapping[str, float]]:
+) -> Times:
     """What each node takes by each kernel, with what engines fuse into it.
 
     Kernels that could not be measured are left out; nothing is known without the usual one.
@@ -141,7 +141,7 @@ def _times(
         drift = drift_of(usual, other, [part for part in usual if part not in changed])
         for node, name in asked.items():
             found.setdefault(name, {})[node] = drift * sum(other[part] for part in parts[node])
-    return {**found}
+    return found
 
 
 def drift_of(usual: Mapping[str, float], other: Mapping[str, float], alike: Sequence[str]) -> float:

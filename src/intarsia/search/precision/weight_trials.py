@@ -15,9 +15,6 @@ from intarsia.search.precision.layer_trials import IN_WEIGHTS, try_layers
 from intarsia.search.precision.trials import ReducedPrecision, Trials
 from intarsia.search.thresholds import PRECISION
 
-_ERROR_OF_6 = 4.0
-"""Of weights in 6 bits, by that in 8."""
-
 
 class WeightTrials:
     """First all weights alike, for which nothing need be learnt of single layers; then each as its error allows."""
@@ -110,10 +107,6 @@ def _beside_8_bits(aim: float) -> tuple[Scheme, float]:
     Args:
         aim: The error that the plan is to have, by that of all weights in 8 bits.
     """
-    if aim > 1.0:
-        return Scheme.WEIGHTS_6, max(1.0 - (aim**2 - 1.0) / (_ERROR_OF_6**2 - 1.0), 0.0)
-    for way in (Scheme.WEIGHTS_10, Scheme.WEIGHTS_12):
-        least = 4.0 ** -((way.weight_bits or 0) - 8)  # the square of the error by that of 8 bits
-        if aim**2 > least:
-            return way, (aim**2 - least) / (1.0 - least)
-    return Scheme.WEIGHTS_12, 0.0
+    way = Scheme.WEIGHTS_6 if aim > 1.0 else Scheme.WEIGHTS_10 if aim > 0.25 else Scheme.WEIGHTS_12
+    other = 4.0 ** (8 - (way.weight_bits or 0))  # the square of the error by that of 8 bits
+    return way, max((aim**2 - other) / (1.0 - other), 0.0)
