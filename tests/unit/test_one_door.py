@@ -45,6 +45,7 @@ ELSEWHERE: Mapping[str, str] = {
     "runtime/aot/recording.py::recorded_bytes": "no file: it is memory",
     "cli/start.py::_fill_descriptors": "no file: it is /dev/null",
     "backends/native/bundled_library.py::_in_memory": "no file: it is memory",
+    "cost/worker/process.py::start": "no files: they are pipes",
     "cost/worker/worker.py::private_output": "no file: it is a pipe",
     "cost/timing/memory.py::__init__": "no file: the kernel is told something",
     "target/hardware/cuda.py::answer": "no file: it is standard output",

@@ -9,6 +9,8 @@ from intarsia.planning.problem import Problem
 
 _SHARE = 0.5
 """Of the time that is left, for each engine."""
+_LONGEST_S = 600.0
+"""For the only engine: nothing ships without it, and being measured, which waits for less, would not do either."""
 
 
 def prepare_engines(problem: Problem, deadline: Deadline, watch: Watcher) -> None:
@@ -19,4 +21,4 @@ def prepare_engines(problem: Problem, deadline: Deadline, watch: Watcher) -> Non
         backend = registry.get(engine)
         if not backend.is_prepared():
             watch(Progress(stage="build", note=f"what {engine} needs on this machine, once"))
-            backend.prepare(max(0.0, _SHARE * deadline.left))
+            backend.prepare(_LONGEST_S if len(takers) == 1 else max(0.0, _SHARE * deadline.left))

@@ -9,6 +9,7 @@ from typing import Any, Final, Unpack
 
 from intarsia.cost.records.store import open_store
 from intarsia.cost.worker.deadline import Deadline
+from intarsia.cost.worker.process import fork_server
 from intarsia.cost.worker.progress import Watcher, noted, unwatched
 from intarsia.driver.buckets import run_buckets
 from intarsia.driver.interruption import as_interrupted, without_best
@@ -49,7 +50,7 @@ def compile(
     deadline = Deadline(stated.budget, began)
     request = stated.request(model, target)
     ranges = ranges_of(stated.shapes or {})
-    with as_interrupted():
+    with as_interrupted(), fork_server():
         records = open_store(stated.store)
         with disk_errors(records.folder):
             if not ranges:

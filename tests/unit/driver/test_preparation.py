@@ -23,6 +23,15 @@ class _Engine:
         self.given.append(within_s)
 
 
+def test_the_only_engine_gets_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = _Engine(is_prepared=False)
+    monkeypatch.setattr(registry, "get", lambda _: engine)
+    able = {Target("winograd"): Capability(refusals={})}
+    problem: Any = SimpleNamespace(graph=SimpleNamespace(nodes=("one",)), capabilities=able)
+    prepare_engines(cast("Problem", problem), Deadline(5.0), lambda _: None)
+    assert engine.given == [600.0]
+
+
 def test_engines_that_take_a_part_and_lack_something_get_half_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     engines = {name: _Engine(is_prepared=name == "mnn") for name in ("winograd", "mnn", "openvino")}
     monkeypatch.setattr(registry, "get", lambda name: engines[name])

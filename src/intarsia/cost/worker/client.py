@@ -8,8 +8,6 @@ import os
 import selectors
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,6 +19,7 @@ from pydantic import ValidationError
 from intarsia.backends.contract.failures import Cause, cause_of, cause_of_end
 from intarsia.cost.thresholds import DISTURBANCE, PATIENCE
 from intarsia.cost.worker.neighbours import Neighbours
+from intarsia.cost.worker.process import WorkerProcess, start_worker
 from intarsia.cost.worker.protocol import ANSWER, Answer, Failed, Request
 from intarsia.files import Scratch, uninterrupted
 from intarsia.runtime.environment import merged
@@ -36,7 +35,7 @@ class WorkerClient(contextlib.AbstractContextManager["WorkerClient"]):
     def __init__(self, folder: Path, environment: dict[str, str | None]) -> None:
         self._folder = folder
         self._environment = environment
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: WorkerProcess | None = None
         self._pending = b""
         self._log: IO[bytes] | None = None
         self._temporary: Scratch | None = None
@@ -93,7 +92,7 @@ class WorkerClient(contextlib.AbstractContextManager["WorkerClient"]):
                     temporary.close()  # a worker that is killed tidies nothing itself
 
     @staticmethod
-    def _end(process: subprocess.Popen[bytes] | None, output: IO[bytes] | None) -> None:
+    def _end(process: WorkerProcess | None, output: IO[bytes] | None) -> None:
         if process is not None:
             process.kill()
         streams = (output,) if process is None else (process.stdin, process.stdout, output)
@@ -107,7 +106,7 @@ class WorkerClient(contextlib.AbstractContextManager["WorkerClient"]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def start(self) -> subprocess.Popen[bytes] | None:
+    def start(self) -> WorkerProcess | None:
         """The process, started beside other work; ``None`` if it cannot be started, which is then the answer."""
         try:
             process = self._running()
@@ -119,27 +118,19 @@ class WorkerClient(contextlib.AbstractContextManager["WorkerClient"]):
         self._unstarted = None
         return process
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> WorkerProcess:
         if self._process is None:
             with uninterrupted():  # or it would go on, and nobody would know of it
                 self._process = self._started()
         return self._process
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        # The parent's own search path, so that what it could import the worker can import too.
-        path = os.pathsep.join(entry for entry in sys.path if entry)
+    def _started(self) -> WorkerProcess:
         self._temporary = Scratch()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        return subprocess.Popen(
-            [sys.executable, "-m", "intarsia.cost.worker", str(self._folder), str(self._temporary.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            env=merged(os.environ | {"PYTHONPATH": path}, self._environment),
-            start_new_session=True,  # Ctrl-C is for us: a worker that died of it would seem to have crashed
-        )
+        arguments = [str(self._folder), str(self._temporary.path)]
+        return start_worker(arguments, merged(os.environ, self._environment), self._log)
 
-    def _line(self, process: subprocess.Popen[bytes], timeout_s: float) -> tuple[bytes | None, Neighbours | None]:
+    def _line(self, process: WorkerProcess, timeout_s: float) -> tuple[bytes | None, Neighbours | None]:
         """One line, empty at the end of the pipe and ``None`` when the time is up; and who was watched meanwhile."""
         assert process.stdout is not None
         deadline, neighbours = time.monotonic() + timeout_s, None
@@ -161,7 +152,7 @@ class WorkerClient(contextlib.AbstractContextManager["WorkerClient"]):
         line, _, self._pending = self._pending.partition(b"\n")
         return line, neighbours
 
-    def _crash(self, process: subprocess.Popen[bytes]) -> Failed:
+    def _crash(self, process: WorkerProcess) -> Failed:
         code = process.wait()
         words = self._last_words()
         self.close()

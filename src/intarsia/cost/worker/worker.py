@@ -77,7 +77,7 @@ class Worker:
 
     @cached_property
     def _graph(self) -> Graph:
-        from intarsia.graph import open_graph  # loads onnx, which an artifact does not need
+        from intarsia.graph import open_graph
 
         return open_graph((self._folder / "graph.onnx").read_bytes(), self._folder / "weights.bin")
 
@@ -331,6 +331,12 @@ def _milliseconds(spent: Sequence[int], steps: Iterable[int]) -> float:
 def _medians(runs: Sequence[Sequence[int]]) -> tuple[float, ...]:
     """The median of each place over the runs, in milliseconds of nanoseconds; nothing for no runs."""
     return tuple(median(column) / 1e6 for column in zip(*runs, strict=True))
+
+
+def load_graphs() -> None:
+    """Import what reads graphs and draws their inputs, before what an artifact needs beside it is timed and weighed."""
+    from intarsia.graph import open_graph  # noqa: F401
+    from intarsia.runtime.executors import drawn_feeds  # noqa: F401
 
 
 def die_with_parent() -> None:
