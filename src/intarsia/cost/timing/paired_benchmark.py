@@ -26,6 +26,7 @@ from intarsia.cost.timing.statistics import median
 from intarsia.cost.timing.verdict import CONTROL_NAME, MEMORY_STAGE, Verdict
 from intarsia.cost.worker.client import WorkerClient
 from intarsia.cost.worker.deadline import NO_END, Deadline
+from intarsia.cost.worker.process import fork_server
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.cost.worker.protocol import Answer, Load, Open, Opened, Profile, Round, Times, Wait, Waited
 from intarsia.runtime.artifact.trust import UNSTATED, Trust
@@ -77,6 +78,7 @@ class BenchmarkEffort:
     max_memory: int | None = None
 
 
+@fork_server()
 def paired_benchmark(
     folder: Path,
     contenders: Sequence[Contender],

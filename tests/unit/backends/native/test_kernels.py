@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -178,6 +179,30 @@ def test_work_for_several_threads_is_done_once(probe: tuple[Path, int], operator
 
 
 SIZES = st.tuples(st.integers(1, 5), st.integers(1, 9), st.integers(1, 40))
+
+
+@pytest.mark.parametrize("size", [(1, 56, 56), (1, 24, 40), (8, 14, 14), (1, 14, 14), (1, 7, 7)])
+@pytest.mark.parametrize(("operator", "taps"), [("Winograd3x3", 3), ("Winograd5x5", 5)])
+def test_python_knows_which_tile_a_kernel_chooses(
+    probe: tuple[Path, int], operator: str, taps: int, size: tuple[int, int, int]
+) -> None:
+    """Rounding tells tiles apart: what a kernel chose by itself has the very error of one of them."""
+    program, block = probe
+    batch, height, width = size
+    pads = (0, taps // 2, taps // 2)
+    asked = Convolution(
+        kernel=operator,
+        taps=(1, taps, taps),
+        blocks=(1, 1),
+        before=pads,
+        after=pads,
+        batch=batch,
+        size=(1, height, width),
+    )
+    kernel = next(each for each in KERNELS if each.operator == operator)
+    errors = {tile: running.apart(program, block, replace(asked, tile=tile), seed=1) for tile in (0, *kernel.tiles)}
+    assert len({errors[tile] for tile in kernel.tiles}) == len(kernel.tiles)
+    assert errors[0] == errors[min(kernel.tiles, key=lambda tile: kernel._cost(tile, size))]
 
 
 @settings(max_examples=20, deadline=None)
