@@ -28,6 +28,25 @@ child.communicate(b"\\n")
 print(found.peak, found.steady)
 """
 
+TOUCHES = """
+import mmap, sys
+from intarsia.cost.timing.memory import MemoryGauge
+file = open(sys.argv[1], "rb")
+mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+gauge = MemoryGauge()
+read = sum(mapped[place] for place in range(0, len(mapped), 4096))
+print(gauge.read().steady)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux maps pages when it is asked to")
+def test_what_was_mapped_before_is_no_growth_when_it_is_touched(tmp_path: Path) -> None:
+    """As libraries are in a forked process, which has touched no page of theirs."""
+    library = tmp_path / "library.so"
+    library.write_bytes(b"w" * 20_000_000)
+    done = subprocess.run([sys.executable, "-c", TOUCHES, library], check=True, capture_output=True, text=True)
+    assert int(done.stdout) < 5e6
+
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak")
 def test_growth_is_counted_mapped_and_private_and_of_child_processes(tmp_path: Path) -> None:
