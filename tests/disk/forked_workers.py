@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import IO, NoReturn
 from unittest.mock import patch
 
-from intarsia.cost.worker import client, worker
+from intarsia.cost.worker import process, worker
 
 _DESCRIPTORS = 4096
 
@@ -75,5 +75,8 @@ def _become(arguments: Sequence[str], streams: tuple[int, int, int], env: Mappin
 @contextmanager
 def forked_workers() -> Iterator[None]:
     """Let this process fork its workers."""
-    with patch.object(client, "subprocess", SimpleNamespace(Popen=ForkedWorker, PIPE=subprocess.PIPE)):
+    with (
+        patch.object(process, "subprocess", SimpleNamespace(Popen=ForkedWorker, PIPE=subprocess.PIPE)),
+        patch.object(process, "_can_fork", lambda: False),  # no process but this one forks them
+    ):
         yield
