@@ -88,6 +88,8 @@ class ForkServer:
 
     def _ended(self, worker: _Worker) -> None:
         """Tell how it ended. Its number stays taken until its client lets go of it, who may still send it a signal."""
+        if worker not in self._workers:  # its client has, a moment ago
+            return
         self._selector.unregister(worker.end)
         found = os.waitid(os.P_PID, worker.number, os.WEXITED | os.WNOWAIT)
         assert found is not None

@@ -1,8 +1,8 @@
 """The child process in which engines compile and run.
 
-Names of `runtime` load what they need when they are first used: a process that opens an artifact needs no ONNX library.
-It times a workload through the same `runtime` code as the product, so measuring is running. Whatever an engine does to
-it, the parent only sees an answer that does not come. It dies with its parent.
+Names of `runtime` load what they need when they are first used, as in a process that only runs artifacts. It times a
+workload through the same `runtime` code as the product, so measuring is running. Whatever an engine does to it, the
+parent only sees an answer that does not come. It dies with its parent.
 """
 
 from __future__ import annotations

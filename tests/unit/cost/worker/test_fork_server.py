@@ -86,6 +86,15 @@ def close(worker: ForkedProcess) -> int:
     return worker.wait()
 
 
+def let_go(worker: ForkedProcess) -> None:
+    """As if whoever started it were gone."""
+    worker._told.close()
+    worker._status.close()
+    for pipe in (worker.stdin, worker.stdout):
+        assert pipe is not None
+        pipe.close()
+
+
 def told(worker: ForkedProcess) -> dict[str, Any]:
     assert worker.stdout is not None
     found: dict[str, Any] = json.loads(worker.stdout.readline())
@@ -124,13 +133,18 @@ def test_who_is_killed_is_waited_for_once(server: Server, tmp_path: Path) -> Non
     close(worker)
 
 
+def test_one_that_ends_as_its_client_lets_go_leaves_the_server_at_work(server: Server, tmp_path: Path) -> None:
+    worker = server.start(setup(tmp_path, "tell"))
+    number = told(worker)["number"]
+    server.process.send_signal(signal.SIGSTOP)  # so that it finds both at one time
+    let_go(worker)
+    os.kill(number, signal.SIGKILL)
+    server.process.send_signal(signal.SIGCONT)
+    assert close(server.start(setup(tmp_path, "exit", "3"))) == 3
+
+
 def test_a_worker_that_nobody_holds_is_ended(server: Server, tmp_path: Path) -> None:
     worker = server.start(setup(tmp_path, "tell"))
     child = psutil.Process(told(worker)["number"])
-    worker._told.close()
-    worker._status.close()
+    let_go(worker)
     child.wait(PATIENCE_S)
-    assert worker.stdin is not None
-    assert worker.stdout is not None
-    worker.stdin.close()
-    worker.stdout.close()
