@@ -153,7 +153,6 @@ def open_model() -> onnx.ModelProto:
     return onnx.helper.make_model(graph, ir_version=10)
 
 
-@pytest.mark.large
 def test_open_sizes_are_served_by_their_buckets_there(worker: RunningWorker) -> None:
     with compile_on(worker.place(), open_model(), "onnxruntime", settings=SINGLE, shapes={"batch": "1..8/8"}) as it:
         assert it({"x": np.ones((3, 4), np.float32)})["y"].shape == (3, 4)

@@ -198,8 +198,9 @@ class Worker:
             except BrokenContentError as error:
                 raise LinkDownError(str(error)) from None
 
+        answered = self.link.lasting(act)
         try:
-            found = unpacked(self.link.lasting(act))
+            found = unpacked(answered)
         except ValueError as error:
             raise WorkerVersionError(f"the worker at {self.place} answered with what is no result: {error}") from None
         spent = found.facts.get("spent_ns", [])
