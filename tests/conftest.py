@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from intarsia.cost.worker.process import fork_server
-
 if TYPE_CHECKING:
     from tests.postgres import Cluster
 
@@ -42,13 +40,6 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         temporary = tmp_path_factory.mktemp("tmp")
         patch.setenv("TMPDIR", str(temporary))
         patch.setattr(tempfile, "tempdir", str(temporary))  # what this process has already looked up
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def forked_workers(own_environment: None) -> Iterator[None]:
-    """Compiles in this process share what their workers are forked from, which takes most of a second to start."""
-    with fork_server():
         yield
 
 
