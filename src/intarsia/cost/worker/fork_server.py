@@ -25,9 +25,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-FILES: Final = 4
+_FILES: Final = 4
 """Standard input, output and error, and the socket."""
-LOOKS_S: Final = 1.0
+_LOOKS_S: Final = 1.0
 """How often it looks whether its parent lives: a child that the parent forked may hold the other end of the socket."""
 _PAGE: Final = mmap.PAGESIZE
 _MOST_PAGES: Final = 1 << 14
@@ -59,13 +59,13 @@ class ForkServer:
         gc.freeze()  # what is there now is never looked through again, neither here nor in a worker
         self._selector.register(self._control, selectors.EVENT_READ, self._fork)
         while os.getppid() == self._parent:
-            for key, _ in self._selector.select(LOOKS_S):
+            for key, _ in self._selector.select(_LOOKS_S):
                 if key.data() is False:
                     return
 
     def _fork(self) -> bool:
         """Fork one worker; false at the end."""
-        asked, files, _, _ = socket.recv_fds(self._control, 1, FILES)
+        asked, files, _, _ = socket.recv_fds(self._control, 1, _FILES)
         if not asked:
             return False
         *standard, status = files
@@ -143,7 +143,7 @@ def _run(standard: list[int], leave: Callable[[], None], client: socket.socket, 
             io.FileIO(2, "w"), encoding="utf-8", errors="backslashreplace", write_through=True
         )
         _move_addresses()
-        become(json.loads(sys.stdin.readline()))
+        _become(json.loads(sys.stdin.readline()))
         work()
         code = 0
     except SystemExit as end:
@@ -154,7 +154,7 @@ def _run(standard: list[int], leave: Callable[[], None], client: socket.socket, 
         os._exit(code)
 
 
-def become(setup: Mapping[str, Any]) -> None:
+def _become(setup: Mapping[str, Any]) -> None:
     """Take over the arguments, variables, search path and folder of a process that was started by itself."""
     os.environ.clear()
     os.environ.update(setup["environment"])

@@ -81,7 +81,7 @@ class _Server:
             raise
 
     def start(self, setup: Mapping[str, Any], log: IO[bytes]) -> ForkedProcess | None:
-        """Have a worker forked, which may take until the server is there; ``None`` if it cannot be asked for."""
+        """Ask for a worker, which is forked once the server is there; ``None`` if the server cannot make such a one."""
         if self._process.poll() is not None or _at_start(setup["environment"]) != self._environment:
             return None
         status, their_status = socket.socketpair()

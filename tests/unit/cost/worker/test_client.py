@@ -189,9 +189,8 @@ def is_alive(process: psutil.Process) -> bool:
         return False
 
 
-def test_the_environment_reaches_the_worker(saved: Path, way: str) -> None:
-    if way == "forked":
-        return  # the kernel shows what the server was started with; see `test_fork_server`
+@pytest.mark.parametrize("way", ["by itself"], indirect=True)  # of a forked one the kernel shows its parent's
+def test_the_environment_reaches_the_worker(saved: Path) -> None:
     with WorkerClient(saved, {"INTARSIA_PROBE": "yes", "HOME": None}) as worker:
         worker.ask(Open(path="nowhere"), PATIENCE_S)  # once it answers, it surely runs its own program
         environment = psutil.Process(worker._running().pid).environ()
