@@ -16,6 +16,7 @@ from intarsia.graph.build import all_graphs
 from intarsia.graph.inference import INFERENCE_ERRORS, root_of
 from intarsia.graph.limits import LIMITS
 from intarsia.graph.reading.external import settle_external
+from intarsia.graph.reading.large_weights import LARGE_FILE, read_large_weights
 from intarsia.graph.validation import check_model
 
 ModelSource = str | os.PathLike[str] | bytes | onnx.ModelProto | ir.Model
@@ -51,19 +52,22 @@ def read_model(source: ModelSource) -> ir.Model:
         ModelError: No such file, not ONNX, cut short, or external data missing or cut short.
     """
     where, folder = "the model", None
+    large: dict[str, np.ndarray] = {}
     if isinstance(source, ir.Model):
         model = source.clone()
     else:
         if isinstance(source, onnx.ModelProto):
             proto = source
         else:
-            content, where, folder = _located(source)
+            content, where, folder = _located(source, large)
             proto = _parse(content, where)
         _check(proto, where)
         try:
             model = ir.from_proto(_without_sparse_weights(proto))
         except (ArithmeticError, AttributeError, LookupError, TypeError, *INFERENCE_ERRORS) as error:
             raise ModelError(f"{where} is not a sound ONNX model: {root_of(error)}") from error
+        for name, array in large.items():
+            model.graph.initializers[name].const_value = ir.Tensor(array, name=name)
     _forget_negative(model)
     settle_external(model, where, folder)
     return model
@@ -77,20 +81,28 @@ def parsed_model(source: str | os.PathLike[str] | bytes) -> tuple[onnx.ModelProt
     return proto, content, folder
 
 
-def _located(source: str | os.PathLike[str] | bytes) -> tuple[bytes, str, Path | None]:
-    """A file's content, what messages call it, and its folder."""
+def _located(
+    source: str | os.PathLike[str] | bytes, large: dict[str, np.ndarray] | None = None
+) -> tuple[bytes, str, Path | None]:
+    """A file's content, what messages call it, and its folder; its large weights apart if there is where to put them."""
     if isinstance(source, bytes):
         return source, "the model", None
     path = Path(source)
-    return _content(path), str(path), path.parent
+    return _content(path, large), str(path), path.parent
 
 
-def _content(path: Path) -> bytes:
+def _content(path: Path, large: dict[str, np.ndarray] | None) -> bytes:
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
             if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
                 raise ModelError(f"{path} is a device; name the .onnx file")
+            if large is not None and LARGE_FILE <= status.st_size <= LIMITS.file_bytes:
+                parts = read_large_weights(file)
+                if parts is not None:
+                    large |= parts.arrays
+                    return parts.message
+                file.seek(0)
             content = file.read(LIMITS.file_bytes + 1) if status.st_size <= LIMITS.file_bytes else None
     except FileNotFoundError as error:
         raise ModelError(f"there is no model file {path}") from error
