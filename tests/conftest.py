@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from intarsia.cost.worker.process import fork_server
+
 if TYPE_CHECKING:
     from tests.postgres import Cluster
 
@@ -35,11 +37,29 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         ):  # `make` in a test says no more where `make` started the tests
             patch.delenv(name, raising=False)
         patch.setenv("ORT_DISABLE_TELEMETRY", "1")  # of tests that use ONNX Runtime without us
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CACHE_HOME", str(_cache(tmp_path_factory)))
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         temporary = tmp_path_factory.mktemp("tmp")
         patch.setenv("TMPDIR", str(temporary))
         patch.setattr(tempfile, "tempdir", str(temporary))  # what this process has already looked up
+        yield
+
+
+def _cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder in which our kernels, which take half a minute to compile, are those of all test processes."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "native"
+    shared.mkdir(exist_ok=True)
+    cache = tmp_path_factory.mktemp("cache")
+    (cache / "intarsia").mkdir()
+    (cache / "intarsia" / "native").symlink_to(shared, target_is_directory=True)
+    return cache
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forked_workers(own_environment: None) -> Iterator[None]:
+    """Compiles in this process share what their workers are forked from, which takes most of a second to start."""
+    with fork_server():
         yield
 
 

@@ -23,7 +23,7 @@ from intarsia.cost.records.store import Store
 from intarsia.cost.thresholds import DURATIONS
 from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.timing.timetable import NO_TIME
-from intarsia.cost.worker import pool
+from intarsia.cost.worker import pool, process
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.neighbours import Neighbours
 from intarsia.cost.worker.protocol import Answer, Failed, Measure, Measured, NodeTimes, Timed, Times
@@ -342,6 +342,7 @@ def test_a_process_that_cannot_be_started_is_the_machine_s_doing(
         raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
 
     with monkeypatch.context() as patch, Measurer(graph, saved, store, ["reference"], Origin(model=None)) as costs:
+        patch.setattr(process, "_servers", [])  # that of all tests would fork it
         patch.setattr(subprocess, "Popen", refused)
         costs.start([SETTINGS])
         failure = costs.cost(block(graph, 0), SETTINGS)

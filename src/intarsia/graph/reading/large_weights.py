@@ -197,8 +197,8 @@ class _Model:
 
 def _has_more(tensor: onnx.TensorProto) -> bool:
     """Whether it says anything else of its content."""
-    fields = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data", "external_data")
-    return tensor.HasField("segment") or tensor.HasField("data_location") or any(len(getattr(tensor, f)) for f in fields)
+    lists = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data", "external_data")
+    return any(map(tensor.HasField, ("segment", "data_location"))) or any(len(getattr(tensor, each)) for each in lists)
 
 
 def _encoded(number: int, content: bytes) -> bytes:

@@ -84,7 +84,7 @@ def parsed_model(source: str | os.PathLike[str] | bytes) -> tuple[onnx.ModelProt
 def _located(
     source: str | os.PathLike[str] | bytes, large: dict[str, np.ndarray] | None = None
 ) -> tuple[bytes, str, Path | None]:
-    """A file's content, what messages call it, and its folder; its large weights apart if there is where to put them."""
+    """A file's content, what messages call it, and its folder; its large weights apart, if they are wanted so."""
     if isinstance(source, bytes):
         return source, "the model", None
     path = Path(source)

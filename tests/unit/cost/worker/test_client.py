@@ -51,8 +51,9 @@ def failed(answer: Answer) -> Failed:
 
 
 @pytest.fixture(autouse=True, params=["by itself", "forked"])
-def way(request: pytest.FixtureRequest) -> Iterator[str]:
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """How workers are started; they behave alike."""
+    monkeypatch.setattr("intarsia.cost.worker.process._servers", [])  # those of all tests
     with fork_server() if request.param == "forked" else nullcontext():
         yield request.param
 

@@ -21,6 +21,12 @@ PATIENCE_S = 300.0
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux alone")
 
 
+@pytest.fixture(autouse=True)
+def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of all tests is none here."""
+    monkeypatch.setattr(process, "_servers", [])
+
+
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[WorkerClient]:
     with WorkerClient(tmp_path, {}) as worker:

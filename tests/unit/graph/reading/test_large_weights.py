@@ -37,9 +37,7 @@ def all_is_large() -> Iterator[None]:
 
 def _of_all_types() -> onnx.ModelProto:
     rng = np.random.default_rng(0)
-    weights = {
-        f"w{number}": rng.integers(0, 9, (3, number + 1)).astype(dtype) for number, dtype in enumerate(TYPES)
-    }
+    weights = {f"w{number}": rng.integers(0, 9, (3, number + 1)).astype(dtype) for number, dtype in enumerate(TYPES)}
     nodes = [
         helper.make_node("Cast", [name], [f"y{name}"], to=TensorProto.FLOAT, name=f"cast {name}") for name in weights
     ]
