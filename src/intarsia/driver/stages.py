@@ -61,11 +61,14 @@ def run_stages(request: Request, records: Store, watch: Watcher, deadline: Deadl
             written = run_ahead_of_time(job, work, progress, deadline)
             undo.pop_all()
             return written
+        begin_s = deadline.spent
         save_graph(job.graph, work.folder)
+        saved_s = deadline.spent - begin_s
         engines = {registry.engine_of(target) for target in job.problem.leaves}
         prepare_engines(job.problem, deadline, progress)
         inner = InnerSearch(job.problem)
         with Measurer(job.graph, work.folder, records, engines, job.origin, progress, deadline, inner) as measurer:
+            measurer.time.saving_took(saved_s)
             _prepare(job, measurer, work, progress, bodies.spent_s)
             found = search(job, measurer, deadline, progress)
             report = _report(job, found, measurer, work, progress)

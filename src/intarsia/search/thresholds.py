@@ -241,8 +241,9 @@ class PrecisionLimits:
     """So many times the allowed error counts as right where it is asked how fast all weights in few bits are."""
     packed_error: float = 100.0
     """The same where an engine also reads weights in 12 bits: all that do not fit are in those."""
-    spread_aim: float = 0.83
-    """Share of the allowed error that weights in 8 bits and in more are to make together: layers are unlike."""
+    spread_aim: float = 0.78
+    """Share of the allowed error that weights in 8 bits and in more are to make together: layers are unlike, and the
+    validation set has worse inputs. Of a decoder that aimed at 0.83 it found 0.95."""
     fewer_aim: float = 0.95
     """The same of weights in 8 bits and in fewer: where that is too much, all in 8 bits are there already."""
     types_behind: float = 1.1

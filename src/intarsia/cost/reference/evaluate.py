@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -68,9 +68,13 @@ def failure_of(answer: Answer, asked: str) -> Failure:
 
 
 class Oracle(AbstractContextManager["Oracle"]):
-    """A whole graph on one target in a process of its own, asked for what it answers."""
+    """A whole graph on one target in a process of its own, asked for what it answers.
 
-    def __init__(self, graph: Graph, target: Target, folder: Path, patience_s: float) -> None:
+    Args:
+        patience_s: How long a run may take, asked for at each question.
+    """
+
+    def __init__(self, graph: Graph, target: Target, folder: Path, patience_s: Callable[[], float]) -> None:
         settings = RunSettings(threads=thread_budget())
         nodes = tuple(node.id for node in graph.nodes)
         self._workload = Workload.of((Partition(target=target, nodes=nodes),), settings)
@@ -84,7 +88,7 @@ class Oracle(AbstractContextManager["Oracle"]):
         self, inputs: Sequence[Path], more: Mapping[str, Sequence[float]] | None = None
     ) -> Sequence[Answers] | Failure:
         """The graph's outputs for each file of inputs."""
-        return answers(self._worker, self._workload, inputs, Path(self._folder.path), self._patience_s, more)
+        return answers(self._worker, self._workload, inputs, Path(self._folder.path), self._patience_s(), more)
 
     def close(self) -> None:
         """End the process."""

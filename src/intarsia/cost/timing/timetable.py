@@ -49,6 +49,7 @@ class Timetable:
         self._facts = dict(facts or {})
         self._watch = watch
         self._gigabytes = weight_bytes / 1e9
+        self._save_s = DURATIONS.save_s_per_gigabyte * self._gigabytes
         self.process_s = DURATIONS.process_s
         self.kept_s = self.last_s = 0.0
         self._whole_s: dict[str, float] = {}
@@ -67,6 +68,10 @@ class Timetable:
         self._whole_s[engine] = min(seconds, self._whole_s.get(engine, math.inf))
         open_s = max(seconds - timed_s, DURATIONS.open_s)
         self._open_s[engine] = min(open_s, self._open_s.get(engine, math.inf))
+
+    def saving_took(self, seconds: float) -> None:
+        """Writing the graph took so long, and its weights are most of an artifact."""
+        self._save_s = min(self._save_s, DURATIONS.save_by_graph * seconds)
 
     def whole_s(self, engines: Iterable[str] = ()) -> float:
         """Seconds that one of these engines, or any of those known, needs for the whole model."""
@@ -90,11 +95,11 @@ class Timetable:
 
     @property
     def _saving_s(self) -> float:
-        return DURATIONS.slack * (DURATIONS.open_s + DURATIONS.save_s_per_gigabyte * self._gigabytes)
+        return DURATIONS.slack * (DURATIONS.open_s + self._save_s)
 
     def writing_s(self, plans: int) -> float:
         """Seconds that writing the artifacts of so many plans for a benchmark takes."""
-        return plans * (DURATIONS.write_s + DURATIONS.save_s_per_gigabyte * self._gigabytes)
+        return plans * (DURATIONS.write_s + self._save_s)
 
     def set_s(self, engines: Sequence[Collection[str]], ms: Sequence[float], rounds_s: float = 0.0) -> float:
         """Seconds that a set of a paired benchmark takes: processes start together, open in turn, and run in rounds.

@@ -232,7 +232,7 @@ class CollageSearch:
         several = ways(self._problem, partitions)
         if host is not None:
             several = tuple(way for way in several if way.embed)
-        found = measured_ways(self._measurer, partitions, several, self._best_ms)
+        found = measured_ways(self._measurer, partitions, several, self._best_ms, self._until)
         if not found:
             return None
         fastest = min(found, key=found.__getitem__)

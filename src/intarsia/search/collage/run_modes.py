@@ -9,6 +9,7 @@ from dataclasses import replace
 from intarsia.config.settings import RunSettings, Spin
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Measurement
+from intarsia.cost.worker.deadline import NO_END, Deadline
 from intarsia.graph import Graph
 from intarsia.partitioning import Partition, Partitioning
 from intarsia.planning.problem import Candidate, Problem
@@ -45,17 +46,24 @@ def _is_possible(plan: Plan) -> bool:
 
 
 def measured_ways(
-    measurer: Measurer, partitions: Sequence[Partition], several: Sequence[RunSettings], best_ms: float = math.inf
+    measurer: Measurer,
+    partitions: Sequence[Partition],
+    several: Sequence[RunSettings],
+    best_ms: float = math.inf,
+    deadline: Deadline = NO_END,
 ) -> Mapping[RunSettings, float]:
     """Milliseconds of a plan in each of these ways that works; by what the best plan takes a way is given up early.
 
     Where one way is far behind the best plan, those that differ from it in how engines wait alone are not measured.
+    Nor are any but the first behind the deadline.
     """
     found: dict[RunSettings, float] = {}
     behind: set[tuple[bool, bool]] = set()
     for settings in several:
         if (settings.embed, settings.parallel) in behind:
             continue
+        if found and deadline.is_over():
+            break
         hopeless = COLLAGE.way_behind * min(best_ms, *found.values(), math.inf)
         effort = replace(COLLAGE.plan_effort, hopeless_ms=hopeless if hopeless < math.inf else None)
         outcome = measurer.cost_of_plan(partitions, settings, effort)

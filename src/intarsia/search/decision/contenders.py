@@ -56,14 +56,14 @@ def side_by_side(
     field = _with_reduced(finalists(singles, mixes), reduced)
     verdict = compare(field)
     known: set[str] = set()
-    while True:
+    while verdict is not NO_BENCHMARK:
         known |= {each.label for each in field}
         best = fastest(singles, verdict)
         beat_ms = math.inf if best is None else verdict.expected_ms(best.name) / _slowdown(field, verdict)
         others = best_of_each([each for each in singles if each.label not in known])
         late = [each for each in others if tuned_ms(each) < beat_ms][: DECISION.other_engines]
         if not late:
-            return verdict
+            break
         again = [each for each in field if each.name in verdict.benchmarked]
         field = [*([best] if best else []), *late, *(each for each in again if each is not best)]
         before, verdict = verdict, compare(field)
@@ -76,6 +76,7 @@ def side_by_side(
             footprints={**before.footprints, **verdict.footprints},
             compile_s={**before.compile_s, **verdict.compile_s},
         )
+    return verdict
 
 
 def _with_reduced(exact: Sequence[Candidate], reduced: Sequence[Candidate]) -> list[Candidate]:

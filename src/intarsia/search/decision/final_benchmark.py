@@ -55,7 +55,7 @@ class FinalBenchmark:
     is_brief: bool = False
 
     def fitting(self, field: Sequence[Candidate]) -> Sequence[Candidate]:
-        """As many of the field as there is time for, the first in any case.
+        """As many of the field as there is time for, the first in any case; beside them nobody need be shown.
 
         The least promising are left out first: other settings of the best engine, then other engines alone, then mixes,
         the slowest first.
@@ -83,14 +83,19 @@ class FinalBenchmark:
         return [each for each in field if each in chosen]
 
     def run(self, field: Sequence[Candidate], *, again: bool = False) -> Verdict:
-        """The verdict on a field, from the store if there is one; with ``again`` a void one is not enough."""
+        """The verdict on a field, from the store if there is one; with ``again`` a void one is not enough.
+
+        Where there is no time for those that are shown beside it too, they are left out.
+        """
         entry, stored = self._stored(field)
         if stored is not None and (decides(stored) or not again):
             self.measurer.cached += 1
             return stored
-        question = _question(field, again=stored is not None)
-        if not field or not self.measurer.time.may_benchmark(question, self._seconds(field, 1)):
-            return NO_BENCHMARK
+        question = _question([*field, *self.also_shown], again=stored is not None)
+        # Its rounds end with the time, so that there is time for the fewest does.
+        needed_s = self._seconds([*field, *self.also_shown], 1, rounds_s=0.0)
+        if not field or not self.measurer.time.may_benchmark(question, needed_s):
+            return replace(self, also_shown=()).run(field, again=again) if self.also_shown else NO_BENCHMARK
         with self.measurer.machine():
             compared = partial(self._compared, field)
             found = computed(self.measurer, entry, compared, is_kept=lambda each: not each.has_transient_failure)
@@ -191,13 +196,16 @@ class FinalBenchmark:
         settled = PAIRED.settled_sets if is_claimed else 1
         return replace(effort, processes=PAIRED.settled_sets, settled=settled, repeats=0)
 
-    def _seconds(self, field: Sequence[Candidate], sets: int) -> float:
-        """Seconds that so many sets take, with the artifacts that are written for them."""
-        several = [*field, field[0], *self.also_shown]
+    def _seconds(self, field: Sequence[Candidate], sets: int, rounds_s: float | None = None) -> float:
+        """Seconds that so many sets take, with the artifacts that are written for them.
+
+        ``rounds_s`` are those for the rounds of a set, where they are to be fewer than there are mostly.
+        """
+        several = [*field, field[0]]
         engines = [{registry.engine_of(part.target) for part in each.partitions} for each in several]
         calls_ms = [each.settings.instances * tuned_ms(each) for each in several]
-        own = self.measurer.time.set_s(engines, calls_ms, self._effort(field).seconds)
-        return self.measurer.time.writing_s(len(field) + len(self.also_shown)) + sets * own
+        own = self.measurer.time.set_s(engines, calls_ms, self._effort(field).seconds if rounds_s is None else rounds_s)
+        return self.measurer.time.writing_s(len(field)) + sets * own
 
 
 def _has_far(field: Sequence[Candidate]) -> bool:

@@ -22,8 +22,11 @@ Asked = Callable[[Graph], Sequence[Answers]]
 """What a graph answers to each calibration input."""
 
 
-def asked(target: Target, folder: Path, inputs: Sequence[Path], patience_s: float) -> Asked:
-    """Asks a target in a process of its own; it raises an `ExecutionError` if that fails."""
+def asked(target: Target, folder: Path, inputs: Sequence[Path], patience_s: Callable[[], float]) -> Asked:
+    """Asks a target in a process of its own; it raises an `ExecutionError` if that fails.
+
+    ``patience_s`` is how long a run may take when it is asked.
+    """
 
     def answers(graph: Graph) -> Sequence[Answers]:
         with Oracle(graph, target, folder, patience_s) as oracle:

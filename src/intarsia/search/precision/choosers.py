@@ -94,8 +94,9 @@ class Choosers(ExitStack):
                 return question(target)
             except ExecutionError as error:
                 reason = self._failed[place] = str(error) if self._fits_time(0.0) else OUT_OF_TIME
-                failure = Failure(stage="evaluate", reason=error.detail, cause=cause_of(error))
-                self._measurer.noted((Partition(target=target, nodes=()),), failure)
+                if reason is not OUT_OF_TIME:
+                    failure = Failure(stage="evaluate", reason=error.detail, cause=cause_of(error))
+                    self._measurer.noted((Partition(target=target, nodes=()),), failure)
         return reason
 
     def _fits_time(self, seconds: float) -> bool:
@@ -120,15 +121,18 @@ class Choosers(ExitStack):
             self._patience_s,
             calibration,
             self._watch,
-            lambda: self._fits_time(0.0),
+            self._fits_time,
             family,
+            PRECISION.rounding_s_per_gigabyte * self._problem.graph.weight_bytes / 1e9,
         )
 
-    @property
     def _patience_s(self) -> float:
-        """How long a run may take."""
+        """How long a run may take, so that all that is learnt is learnt in time."""
         time, longest_s = self._measurer.time, self._measurer.timeout_s
-        return longest_s if time.is_endless else min(longest_s, time.left / (1 + PRECISION.calibration))
+        if time.is_endless:
+            return longest_s
+        left = min(time.left, time.deadline.left_of(SHARES.layers_end))
+        return max(0.0, min(longest_s, left / (1 + PRECISION.calibration)))
 
 
 def _type_oracles(exact: Sequence[Candidate]) -> list[Target]:

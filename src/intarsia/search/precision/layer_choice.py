@@ -15,6 +15,7 @@ from pathlib import Path
 from intarsia.config.precision import Means, Precision, Range, Scheme
 from intarsia.cost.reference.evaluate import Answers, Oracle
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
+from intarsia.errors import ExecutionError
 from intarsia.graph import Graph
 from intarsia.graph.quantise import GATES, Layer, gated, means_of, with_sums
 from intarsia.runtime.verify import distance
@@ -46,7 +47,16 @@ class Choice:
 
 
 class Chooser(AbstractContextManager["Chooser"]):
-    """Learns on the calibration inputs what each layer costs, and chooses."""
+    """Learns on the calibration inputs what each layer costs, and chooses.
+
+    Args:
+        patience_s: How long a run may take, asked for at each question.
+        has_time: Whether there is time to learn more, for so many seconds.
+        writing_s: Seconds that the graph which computes every layer in all ways takes to be written.
+
+    Raises:
+        ExecutionError: The target fails, or takes too long.
+    """
 
     def __init__(
         self,
@@ -54,11 +64,12 @@ class Chooser(AbstractContextManager["Chooser"]):
         target: Target,
         folder: Path,
         inputs: Sequence[Path],
-        patience_s: float,
+        patience_s: Callable[[], float],
         calibration: Calibration,
         watch: Watcher = unwatched,
-        has_time: Callable[[], bool] = lambda: True,
+        has_time: Callable[[float], bool] = lambda _: True,
         family: Family = PRODUCTS,
+        writing_s: float = 0.0,
     ) -> None:
         self._has_time = has_time
         self._family = family
@@ -67,6 +78,8 @@ class Chooser(AbstractContextManager["Chooser"]):
         self._watch = watch
         calibrated = self.layers if family.coarse.needs_ranges else ()
         self._ranges = calibration.trimmed(graph, calibrated, asked(target, folder, inputs, patience_s))
+        if not has_time(writing_s):
+            raise ExecutionError("the engine that tells how accurate layers are", "what they read took too long")
         self._means = calibration.means
         self._gates = [(layer, way) for layer in self.layers for way in family.ways if way in layer.schemes]
         means = {name: means_of(text) for name, text in self._means.items()}
@@ -84,7 +97,7 @@ class Chooser(AbstractContextManager["Chooser"]):
         steps = self._ordered(products)
         fits, fails = 0, len(steps)
         guess = _promised(steps, allowed)
-        while fits + 1 < fails and self._has_time():
+        while fits + 1 < fails and self._has_time(0.0):
             count = min(max(guess, fits + 1), fails - 1)
             if self._error(_taken(steps[:count])) <= allowed:
                 fits = count
@@ -118,7 +131,7 @@ class Chooser(AbstractContextManager["Chooser"]):
             steps: list[_Step] = []
             groups = _groups(products)
             for number, group in enumerate(groups):
-                if not self._has_time():  # what was not looked at stays as it is
+                if not self._has_time(0.0):  # what was not looked at stays as it is
                     break
                 self._watch(Progress(stage="accuracy", done=number, total=len(groups), note=group[0].node.id))
                 few = self._inputs[: PRECISION.compared_inputs]

@@ -63,6 +63,15 @@ def test_what_took_long_is_expected_to_take_long() -> None:
     assert time.set_s([{"mnn"}, {"mnn"}], [5.0, 5.0]) > time.set_s([{"openvino"}, {"openvino"}], [5.0, 5.0])
 
 
+def test_a_machine_that_wrote_the_graph_quickly_writes_artifacts_quickly() -> None:
+    usual, quick, slow = (Timetable(weight_bytes=10**9) for _ in range(3))
+    quick.saving_took(0.5)
+    slow.saving_took(60.0)  # one slow moment is no reason to try less
+    assert quick.writing_s(1) == DURATIONS.write_s + DURATIONS.save_by_graph * 0.5
+    assert quick.end_s < usual.end_s
+    assert slow.writing_s(1) == usual.writing_s(1)
+
+
 def test_a_refusal_stands_for_the_same_budget_and_no_other() -> None:
     records = MemoryStore(Path())
     time, clock, _ = timetable(20.0, records)

@@ -11,6 +11,7 @@ from intarsia.backends.contract.failures import Cause
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.records.record import Failure, Outcome
 from intarsia.cost.timing.sampling import Effort
+from intarsia.cost.worker.deadline import Deadline
 from intarsia.partitioning import Partition
 from intarsia.search.collage.run_modes import measured_ways, ways
 from intarsia.search.thresholds import COLLAGE
@@ -54,6 +55,12 @@ def test_ways_that_fail_are_left_out_and_slow_ones_given_up() -> None:
     fake = Ways()
     measured_ways(fake.as_measurer(), PARTS, several[:1], best_ms=2.0)
     assert fake.hopeless == [COLLAGE.way_behind * 2.0]
+
+
+def test_behind_the_deadline_no_way_is_measured_but_the_first() -> None:
+    several = [RunSettings(threads=1, spin=spin) for spin in (Spin.CALL, Spin.NEVER)]
+    found = measured_ways(Ways().as_measurer(), PARTS, several, deadline=Deadline(0.0))
+    assert list(found) == several[:1]
 
 
 def test_where_one_way_is_far_behind_the_same_with_other_waiting_is_not_measured() -> None:

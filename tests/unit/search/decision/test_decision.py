@@ -28,6 +28,7 @@ from intarsia.search.decision.choice import choose
 from intarsia.search.decision.conclusion import Conclusion
 from intarsia.search.decision.contenders import finalists, side_by_side
 from intarsia.search.decision.decide import decide
+from intarsia.search.decision.decision import NO_BENCHMARK
 from intarsia.search.decision.final_benchmark import decides
 from intarsia.target import Target
 from tests.unit.search.fakes import FakeMeasurer, chain_problem
@@ -194,6 +195,18 @@ def test_where_the_finalists_are_too_big_the_next_engines_race() -> None:
     assert track.fields == [["big"], ["small", "tiny"]]
     assert found.failed == {"big": ("memory", "too big")}
     assert {"big", "small"} <= found.footprints.keys()
+
+
+def test_where_there_is_no_time_for_the_finalists_no_slower_engines_race() -> None:
+    """They take less time to compare, and would ship in place of the best engine, which nobody had compared."""
+    asked: list[list[str]] = []
+
+    def refused(field: Sequence[Candidate]) -> Verdict:
+        asked.append([each.name for each in field])
+        return NO_BENCHMARK
+
+    assert side_by_side([candidate("a", 10.0), candidate("b", 20.0)], [], refused) is NO_BENCHMARK
+    assert asked == [["a"]]
 
 
 def test_a_calm_machine_needs_one_race() -> None:

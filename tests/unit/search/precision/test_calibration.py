@@ -28,7 +28,7 @@ def graph() -> Graph:
 
 def test_over_all_inputs(graph: Graph, tmp_path: Path) -> None:
     inputs = Samples(graph, tmp_path, seed=0).calibration
-    found = Calibration.of(graph, asked(Target("reference"), tmp_path, inputs, 60.0))
+    found = Calibration.of(graph, asked(Target("reference"), tmp_path, inputs, lambda: 60.0))
     pictures = [np.load(path)["picture"] for path in inputs]
     assert found.ranges["picture"] == (min(map(np.min, pictures)), max(map(np.max, pictures)))
     expected = np.mean([picture.mean(axis=(0, 2, 3)) for picture in pictures], axis=0)

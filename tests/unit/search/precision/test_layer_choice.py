@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from intarsia.config.precision import Scheme
+from intarsia.errors import ExecutionError
 from intarsia.graph.quantise import layers_of
 from intarsia.search.precision.calibration import Calibration, asked
 from intarsia.search.precision.families import PRODUCTS, WEIGHTS
@@ -24,8 +26,8 @@ def chooser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chooser]:
     graph, folder = GRAPH, tmp_path_factory.mktemp("choice")
     samples = Samples(graph, folder, seed=0)
     inputs, target = samples.calibration, Target("reference")
-    calibration = Calibration.of(graph, asked(target, folder, inputs, 60.0))
-    with Chooser(graph, target, folder, inputs, 60.0, calibration) as made:
+    calibration = Calibration.of(graph, asked(target, folder, inputs, lambda: 60.0))
+    with Chooser(graph, target, folder, inputs, lambda: 60.0, calibration) as made:
         yield made
 
 
@@ -51,6 +53,30 @@ def test_fewer_layers_err_less(chooser: Chooser) -> None:
 def test_nothing_where_no_layer_is_good_enough(chooser: Chooser) -> None:
     choice = chooser.choose(1e-6)
     assert (choice.layers, choice.error) == ((), 0.0)
+
+
+def test_nothing_is_written_for_which_there_is_no_time(tmp_path: Path) -> None:
+    calibration = Calibration(ranges={}, means={})
+    asked_for: list[float] = []
+
+    def has_time(seconds: float) -> bool:
+        asked_for.append(seconds)
+        return False
+
+    with pytest.raises(ExecutionError, match="too long"):
+        Chooser(
+            GRAPH,
+            Target("reference"),
+            tmp_path,
+            (),
+            lambda: 60.0,
+            calibration,
+            has_time=has_time,
+            family=WEIGHTS,
+            writing_s=7.0,
+        )
+    assert asked_for == [7.0]
+    assert not any(tmp_path.iterdir())
 
 
 def test_the_way_that_loses_less_where_it_is_the_cheaper_one() -> None:
