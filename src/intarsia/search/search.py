@@ -107,6 +107,13 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
     decision = decide(
         job.problem, measurer, plans, mixes, stream.candidate, deadline, progress, reduced, judge, also_shown
     )
+    if stream.candidate is None and not decision.chosen.precisions and accuracy_budget.aims_lower():
+        finer = accuracy_budget.plans()
+        if finer.candidates:
+            anew = decide(
+                job.problem, measurer, plans, mixes, None, deadline, progress, finer, judge, also_shown, "finer"
+            )
+            decision = anew if anew.chosen.precisions else decision
     reasons = (decision.reason, stream.reason, reduced.reason)
     (chosen,) = _filled(measurer, [decision.chosen])
     decision = replace(decision, chosen=chosen, reason="; ".join(filter(None, reasons)))

@@ -280,6 +280,8 @@ class PrecisionLimits:
     """Inputs that decide which layers may be in reduced precision."""
     validation: int = 32
     """Inputs of the validation set, which decides nothing but whether the plan ships."""
+    worst_deviations: float = 2.07
+    """Standard deviations by which the largest of so many draws of a normal distribution lies above the mean."""
     validation_least: int = 8
     """Fewest of them that tell anything, where there is no time for all."""
     judged_late: float = 0.08

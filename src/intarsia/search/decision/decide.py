@@ -45,6 +45,7 @@ def decide(
     reduced: ReducedPrecisionPlans = NO_REDUCED_PRECISION,
     judge: Judge = lambda _: None,
     also_shown: Sequence[Candidate] = (),
+    prefix: str = "finalist",
 ) -> Decision:
     """Build the finalists, compare them in a paired benchmark, and choose.
 
@@ -58,13 +59,14 @@ def decide(
         deadline: When the decision should have been made; a close one takes longer.
         judge: Returns the error of the plan that won, where one is allowed; with too large a one it does not ship.
         also_shown: Plans that are benchmarked beside the others, and do not ship.
+        prefix: How the files of artifacts begin.
 
     Raises:
         CompileError, LoadError, ExecutionError, MismatchError: The plan that has to ship failed.
         MemoryLimitError: It needs more memory than it may, or every plan does.
         LatencyLimitError: Under load it takes longer to answer than it may, or every plan does.
     """
-    builder = Builder(measurer, watch)
+    builder = Builder(measurer, watch, prefix)
     settings = problem.settings
     limit = problem.settings.max_memory
     keep = wanted.name if wanted else None

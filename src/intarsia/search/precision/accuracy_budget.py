@@ -42,6 +42,10 @@ class AccuracyBudget:
         self._exact = starting_points(singles, mixes)
         self._samples = Samples(problem.graph, measurer.folder, problem.settings.seed)
         self._watch = watch
+        self._share = 1.0
+        self._excess = 1.0
+        """By how much a plan in reduced precision erred more on validation inputs than it may."""
+        self._searched_s = 0.0
 
     def plans(self) -> ReducedPrecisionPlans:
         """Plans in reduced precision that keep to the error on the inputs that decide."""
@@ -49,13 +53,15 @@ class AccuracyBudget:
         if problem.settings.max_error is None or not self._exact:
             return NO_REDUCED_PRECISION
         entry: Entry[ReducedPrecisionPlans] = Entry(
-            kind="reduced_precision", key=reduced_key(problem, self._exact), read=self._read, write=to_json
+            kind="reduced_precision", key=reduced_key(problem, self._exact, self._share), read=self._read, write=to_json
         )
 
         def searched() -> ReducedPrecisionPlans:
             time, fewest = measurer.time, PRECISION.validation_least
             time.kept_s = self._judging_s(self._exact[0], fewest) + self._benchmark_s()
-            plans = ReducedPrecisionSearch(problem, measurer, self._samples, self._watch).run(self._exact)
+            begin_s = time.deadline.spent
+            plans = ReducedPrecisionSearch(problem, measurer, self._samples, self._watch, self._share).run(self._exact)
+            self._searched_s = time.deadline.spent - begin_s
             time.kept_s = self._judging_s(self._exact[0], fewest) if plans.found else 0.0
             return plans
 
@@ -69,6 +75,21 @@ class AccuracyBudget:
         if not all(fits(self._problem, each.candidate) for each in found.found):
             raise ValueError("it does not fit the model")
         return found
+
+    def aims_lower(self) -> bool:
+        """Whether `plans` is to be asked once more, for more exact ones: the best was too inexact on validation inputs.
+
+        Validation inputs may err by a third more than those that decided. Nothing is tried twice for it, and only what
+        there is time to search, compare and judge.
+        """
+        if self._excess <= 1.0 or self._share < 1.0:
+            return False
+        needed_s = self._searched_s + self._benchmark_s() + self._judging_s(self._exact[0], PRECISION.validation_least)
+        share = PRECISION.margin / self._excess
+        if not self._measurer.time.may({"aims lower": [plan.name for plan in self._exact], "share": share}, needed_s):
+            return False
+        self._share = share
+        return True
 
     def judge(self, plan: Candidate) -> Accuracy | None:
         """The error of a plan on the validation set; ``None`` where no error is allowed.
@@ -86,7 +107,7 @@ class AccuracyBudget:
         key = accuracy_key(self._problem, plan, exact, allowed)
         entry: Entry[Accuracy] = Entry(kind="accuracy", key=key, read=self._read_accuracy)
         if (known := recalled(measurer, entry)) is not None:
-            return known
+            return self._noted(plan, known)
         count = self._inputs(plan)
         if count < PRECISION.validation_least:
             return Accuracy(max_error=allowed, inputs=0, worst={}, mean={}) if plan.precisions else None
@@ -98,7 +119,14 @@ class AccuracyBudget:
                 raise failure_error(plan.partitions[0], found)
             return found
 
-        return computed(measurer, entry, judged)
+        found = computed(measurer, entry, judged)
+        assert found is not None
+        return self._noted(plan, found)
+
+    def _noted(self, plan: Candidate, accuracy: Accuracy) -> Accuracy:
+        if plan.precisions and not accuracy.has_room:
+            self._excess = max(self._excess, max(accuracy.worst.values()) / (PRECISION.seen * accuracy.max_error))
+        return accuracy
 
     def _read_accuracy(self, stored: Mapping[str, Any]) -> Accuracy:
         if stored["worst"].keys() != set(self._measurer.graph.outputs):

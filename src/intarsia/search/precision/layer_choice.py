@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
+from statistics import mean, stdev
+from typing import Final
 
 from intarsia.config.precision import Means, Precision, Range, Scheme
 from intarsia.cost.reference.evaluate import Answers, Oracle
@@ -24,6 +26,8 @@ from intarsia.search.precision.families import PRODUCTS, Family
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
 
+_FEWEST: Final = 3
+"""Errors that tell how much they differ."""
 Schemes = Mapping[str, Scheme]
 """By id of a layer's node how it computes; all others in fp32."""
 
@@ -205,6 +209,17 @@ def _promised(steps: Sequence[_Step], allowed: float) -> int:
 
 
 def worst(actual: Sequence[Answers], expected: Sequence[Answers]) -> float:
-    """The error of the worst output on the worst of these inputs."""
+    """The error of the worst output on the worst input that a validation set has, as these inputs tell.
+
+    Of a normal distribution so many draws have their largest about two standard deviations above the mean. Where errors
+    are much alike, that is the largest of those seen.
+    """
     pairs = zip(actual, expected, strict=False)
-    return max((distance(y, r) for ys, rs in pairs for y, r in zip(ys, rs, strict=True)), default=0.0)
+    errors = [[distance(y, r) for y, r in zip(ys, rs, strict=True)] for ys, rs in pairs]
+    return max(map(_largest, zip(*errors, strict=True)), default=0.0)
+
+
+def _largest(errors: Sequence[float]) -> float:
+    if len(errors) < _FEWEST:
+        return max(errors)
+    return max(*errors, mean(errors) + PRECISION.worst_deviations * stdev(errors))

@@ -33,7 +33,7 @@ def try_layers(
     if not family.layers(graph):
         return
     kind = IN_WEIGHTS if family is WEIGHTS else f"{_KINDS[is_dynamic]}{f', beside {IN_TYPES}' if base else ''}"
-    allowed = _rest(PRECISION.margin * trials.allowed, base)
+    allowed = _rest(PRECISION.margin * trials.aim, base)
     choice = choosers.choose(family, allowed)
     for _ in range(PRECISION.layer_tries):
         if isinstance(choice, str) or not trials.fits_time(trials.plan_s(plan), SHARES.layers_end):

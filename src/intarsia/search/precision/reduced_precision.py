@@ -52,10 +52,12 @@ NO_REDUCED_PRECISION = ReducedPrecisionPlans()
 
 
 class ReducedPrecisionSearch:
-    """Makes plans in reduced precision of plans in fp32."""
+    """Makes plans in reduced precision of plans in fp32, with no more than this share of the allowed error."""
 
-    def __init__(self, problem: Problem, measurer: Measurer, samples: Samples, watch: Watcher) -> None:
-        self.trials = Trials(problem, measurer, samples, watch)
+    def __init__(
+        self, problem: Problem, measurer: Measurer, samples: Samples, watch: Watcher, share: float = 1.0
+    ) -> None:
+        self.trials = Trials(problem, measurer, samples, watch, share)
         self._problem = problem
         self._measurer = measurer
         self._samples = samples
@@ -117,7 +119,7 @@ class ReducedPrecisionSearch:
             if isinstance(error, Failure):
                 self.trials.keep(f"failed at {error.stage}: {error.reason}", plan, IN_TYPES)
             elif not self.trials.fits(error):
-                if error <= self.trials.allowed:  # other inputs may do worse, and then the part below ships
+                if error <= self.trials.aim:  # other inputs may do worse, and then the part below ships
                     self.trials.keep(self.trials.reduced(plan, partitions), plan, IN_TYPES)
                 self.trials.keep(self._cut(plan, partitions, error, choosers), plan, IN_TYPES)
             elif self.trials.keep(self.trials.reduced(plan, partitions), plan, IN_TYPES):
@@ -161,7 +163,7 @@ class ReducedPrecisionSearch:
             rounded=partial(self._rounded, choosers),
         )
         error_of = partial(self.trials.error, settings=self.trials.settings(plan))
-        found = most_that_fits(cut, error, PRECISION.margin * self.trials.allowed, error_of)
+        found = most_that_fits(cut, error, PRECISION.margin * self.trials.aim, error_of)
         if isinstance(found, Failure):
             return f"failed at {found.stage}: {found.reason}"
         return f"its error is {error:.2g}, so is each end's" if found is None else self.trials.reduced(plan, found)

@@ -38,15 +38,19 @@ class Trials:
 
     Attributes:
         allowed: The error that a plan may have.
+        aim: The error that it is to have on the calibration inputs, at most.
         found: Those that are faster and keep to the error.
         dropped: What else was tried, and why it will not be benchmarked.
         tried: The partitions of plans that need not be tried again.
     """
 
-    def __init__(self, problem: Problem, measurer: Measurer, samples: Samples, watch: Watcher) -> None:
+    def __init__(
+        self, problem: Problem, measurer: Measurer, samples: Samples, watch: Watcher, share: float = 1.0
+    ) -> None:
         self.problem = problem
         self.measurer = measurer
         self.allowed = problem.settings.max_error or 0.0
+        self.aim = share * self.allowed
         self.found: list[ReducedPrecision] = []
         self.dropped: list[tuple[str, str]] = []
         self.tried: set[tuple[Partition, ...]] = set()
@@ -83,7 +87,7 @@ class Trials:
 
     def fits(self, error: float) -> bool:
         """Whether a plan with this error on the calibration inputs is likely to keep to what is allowed on others."""
-        return error <= self.allowed * (1 + PRECISION.margin) / 2
+        return error <= self.aim * (1 + PRECISION.margin) / 2
 
     def keep(self, reduced: ReducedPrecision | str, plan: Candidate, kind: str) -> bool:
         """Take it down among those found, or why it is not."""

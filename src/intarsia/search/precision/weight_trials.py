@@ -80,7 +80,7 @@ class WeightTrials:
             error: Of the plan with all weights in 8 bits.
         """
         trials = self._trials
-        aim = trials.allowed * (PRECISION.fewer_aim if trials.fits(error) else PRECISION.spread_aim)
+        aim = trials.aim * (PRECISION.fewer_aim if trials.fits(error) else PRECISION.spread_aim)
         for _ in range(PRECISION.layer_tries):
             if not trials.fits_time(trials.plan_s(plan)):
                 trials.keep(OUT_OF_TIME, plan, IN_WEIGHTS)
@@ -94,7 +94,7 @@ class WeightTrials:
             if isinstance(reduced, str) or trials.fits(reduced.error):
                 trials.keep(reduced, plan, IN_WEIGHTS)
                 return
-            aim *= min(trials.allowed / reduced.error, PRECISION.spread_aim)
+            aim *= min(trials.aim / reduced.error, PRECISION.spread_aim)
         trials.keep("its error stayed too large with other bits than 8", plan, IN_WEIGHTS)
 
     def _cover(self, plan: Candidate, precision: Precision) -> tuple[Partition, ...]:

@@ -12,6 +12,7 @@ import pytest
 
 from intarsia.config.precision import Precision, Scheme
 from intarsia.cost.timing.timetable import Timetable
+from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.progress import unwatched
 from intarsia.planning.problem import Candidate
 from intarsia.search.precision.accuracy_budget import AccuracyBudget
@@ -136,3 +137,40 @@ def test_plans_are_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     again, _ = _accuracy_budget(telling, 0.01)
     assert again.plans() == found
     assert (telling.measured, telling.cached) == (1, 1)
+
+
+def _in_8_bits(plan: Candidate) -> Candidate:
+    precision = Precision.of({"conv1": Scheme.STATIC}, {"picture": (-5.0, 5.0)})
+    partitions = (replace(plan.partitions[0], precision=precision),)
+    return replace(plan, name="single, int8", partitions=partitions, settings=replace(plan.settings, max_error=0.01))
+
+
+def test_a_plan_that_erred_too_much_on_validation_inputs_is_looked_for_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some, plan = accuracy_budget(tmp_path, 0.01, off=0.012)
+    shares: list[float] = []
+
+    def looking(*arguments: Any) -> Any:
+        shares.append(arguments[-1])
+        return SimpleNamespace(run=lambda exact: ReducedPrecisionPlans())
+
+    monkeypatch.setattr("intarsia.search.precision.accuracy_budget.ReducedPrecisionSearch", looking)
+    some.plans()
+    assert not some.aims_lower()  # nothing was too inexact yet
+    some.judge(_in_8_bits(plan))
+    assert some.aims_lower()
+    some.plans()
+    assert shares == [1.0, pytest.approx(PRECISION.margin * PRECISION.seen * 0.01 / 0.012)]
+    assert not some.aims_lower()
+
+
+def test_nothing_is_looked_for_again_where_the_plan_has_room_or_there_is_no_time(tmp_path: Path) -> None:
+    some, plan = accuracy_budget(tmp_path, 0.01, off=0.005)
+    some.judge(_in_8_bits(plan))
+    assert not some.aims_lower()
+    telling: Any = Telling(tmp_path, 0.012)
+    late, plan = _accuracy_budget(telling, 0.01)
+    late.judge(_in_8_bits(plan))
+    telling.time = Timetable(Deadline(0.0), telling.store)
+    assert not late.aims_lower()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from intarsia.config.precision import Scheme
@@ -12,7 +13,7 @@ from intarsia.errors import ExecutionError
 from intarsia.graph.quantise import layers_of
 from intarsia.search.precision.calibration import Calibration, asked
 from intarsia.search.precision.families import PRODUCTS, WEIGHTS
-from intarsia.search.precision.layer_choice import Chooser, _groups, _steps
+from intarsia.search.precision.layer_choice import Chooser, _groups, _steps, worst
 from intarsia.search.precision.validation_set import Samples
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
@@ -53,6 +54,18 @@ def test_fewer_layers_err_less(chooser: Chooser) -> None:
 def test_nothing_where_no_layer_is_good_enough(chooser: Chooser) -> None:
     choice = chooser.choose(1e-6)
     assert (choice.layers, choice.error) == ((), 0.0)
+
+
+def test_the_worst_input_to_come_is_told_by_how_much_those_seen_differ() -> None:
+    def answers(*errors: float) -> list[tuple[np.ndarray, ...]]:
+        return [(np.array([1.0 + error]),) for error in errors]
+
+    exact = answers(0.0, 0.0, 0.0, 0.0)
+    assert worst(answers(0.01, 0.01, 0.01, 0.01), exact) == pytest.approx(0.01)
+    assert worst(answers(0.01, 0.02, 0.01, 0.02), exact) == pytest.approx(0.015 + 2.07 * 0.0057735, rel=1e-3)
+    assert worst(answers(0.0, 0.0, 0.0, 0.02), exact) == pytest.approx(0.005 + 2.07 * 0.01, rel=1e-3)
+    assert worst(answers(0.01, 0.02), exact[:2]) == pytest.approx(0.02)  # too few to tell
+    assert worst([], []) == 0.0
 
 
 def test_nothing_is_written_for_which_there_is_no_time(tmp_path: Path) -> None:
