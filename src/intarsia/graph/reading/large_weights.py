@@ -75,6 +75,7 @@ class _OddError(Exception):
 
 class _Field(NamedTuple):
     number: int
+    kind: int
     begin: int
     content: int
     """Where its content begins, behind the number and the length."""
@@ -105,7 +106,7 @@ class _Model:
         weights: list[_Place] = []
         fields = list(self._fields(0, os.fstat(self._file.fileno()).st_size))
         graphs = [field for field in fields if field.number == _GRAPH]
-        if len(graphs) != 1:  # protobuf joins several
+        if [graph.kind for graph in graphs] != [_LENGTH]:  # protobuf joins several
             raise _OddError
         message = bytearray()
         for field in fields:
@@ -118,7 +119,8 @@ class _Model:
     def _graph(self, graph: _Field, weights: list[_Place]) -> bytes:
         kept = bytearray()
         for field in self._fields(graph.content, graph.end):
-            is_large = field.number == _INITIALIZER and field.end - field.content >= _LARGE_WEIGHT
+            is_tensor = field.number == _INITIALIZER and field.kind == _LENGTH
+            is_large = is_tensor and field.end - field.content >= _LARGE_WEIGHT
             weight = self._weight(field) if is_large else None
             if weight is None:
                 kept += self._bytes(field.begin, field.end)
@@ -135,7 +137,7 @@ class _Model:
         for part in self._fields(field.content, field.end):
             if part.number != _RAW:
                 rest += self._bytes(part.begin, part.end)
-            elif raw is None:
+            elif raw is None and part.kind == _LENGTH:
                 raw = part
             else:
                 return None
@@ -168,7 +170,7 @@ class _Model:
                 raise _OddError
             if after > end:
                 raise _OddError
-            yield _Field(key >> 3, at, content, after)
+            yield _Field(key >> 3, kind, at, content, after)
             at = after
 
     def _varint(self, at: int) -> tuple[int, int]:

@@ -87,6 +87,8 @@ class FinalBenchmark:
 
         Where there is no time for those that are shown beside it too, they are left out.
         """
+        if not field:
+            return NO_BENCHMARK
         entry, stored = self._stored(field)
         if stored is not None and (decides(stored) or not again):
             self.measurer.cached += 1
@@ -94,7 +96,7 @@ class FinalBenchmark:
         question = _question([*field, *self.also_shown], again=stored is not None)
         # Its rounds end with the time, so that there is time for the fewest does.
         needed_s = self._seconds([*field, *self.also_shown], 1, rounds_s=0.0)
-        if not field or not self.measurer.time.may_benchmark(question, needed_s):
+        if not self.measurer.time.may_benchmark(question, needed_s):
             return replace(self, also_shown=()).run(field, again=again) if self.also_shown else NO_BENCHMARK
         with self.measurer.machine():
             compared = partial(self._compared, field)

@@ -129,6 +129,17 @@ def test_content_given_twice_and_text_stay(tmp_path: Path) -> None:
     assert list(parts.arrays) == ["b"]
 
 
+def test_a_number_in_the_place_of_a_weight_or_of_its_content_is_none(tmp_path: Path) -> None:
+    whole = _two_products()
+    tensor = whole.graph.initializer[0].SerializeToString() + b"\x48\x07"  # field 9, the number 7
+    graph = whole.graph.SerializeToString() + large_weights._encoded(5, tensor) + b"\x28\x07"
+    parts = _parts(large_weights._encoded(7, graph), tmp_path)
+    assert parts is not None
+    assert list(parts.arrays) == ["a", "b"]
+    found = onnx.ModelProto.FromString(parts.message).graph
+    assert [bool(each.raw_data) for each in found.initializer] == [False, False, True]
+
+
 def _with_raw_twice(whole: onnx.ModelProto) -> bytes:
     """Protobuf takes the last of several contents."""
     first = whole.graph.initializer[0]
@@ -153,6 +164,7 @@ def _with_raw_twice(whole: onnx.ModelProto) -> bytes:
         b"\x3b",  # the beginning of a group
         b"\x80" * 20,
         b"\x3a\x00\x3a\x00",  # two graphs
+        b"\x38\x2a",  # a number in the graph's place
         b"\x3a\x03\x2a\x01\xff",  # a weight that does not parse
     ],
 )

@@ -65,6 +65,11 @@ def test_what_is_only_shown_is_left_out_where_that_makes_time_for_the_rest(
     assert list(final.run([candidate("a", 10.0), MIX]).rounds_ms) == shown  # and so it is when it is asked again
 
 
+def test_a_field_of_nobody_is_not_compared() -> None:
+    anything = cast("Any", None)
+    assert Timed(anything, anything, anything, None, NO_END, unwatched).run([]) is NO_BENCHMARK
+
+
 def test_other_settings_of_the_best_engine_are_the_first_to_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     best, settings = (replace(candidate(name, ms), label="a") for name, ms in (("a free", 10.0), ("a call", 10.1)))
     other = replace(candidate("b", 10.9), label="b")
