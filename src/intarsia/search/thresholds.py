@@ -243,7 +243,7 @@ class PrecisionLimits:
     """The same where an engine also reads weights in 12 bits: all that do not fit are in those."""
     spread_aim: float = 0.78
     """Share of the allowed error that weights in 8 bits and in more are to make together: layers are unlike, and the
-    validation set has worse inputs. Of a decoder that aimed at 0.83 it found 0.95."""
+    validation set has worse inputs. A decoder whose weights aimed at 0.83 came to 0.95 there."""
     fewer_aim: float = 0.95
     """The same of weights in 8 bits and in fewer: where that is too much, all in 8 bits are there already."""
     types_behind: float = 1.1
@@ -281,7 +281,7 @@ class PrecisionLimits:
     validation: int = 32
     """Inputs of the validation set, which decides nothing but whether the plan ships."""
     worst_deviations: float = 2.07
-    """Standard deviations by which the largest of so many draws of a normal distribution lies above the mean."""
+    """Standard deviations by which the largest of `validation` draws of a normal distribution lies above the mean."""
     validation_least: int = 8
     """Fewest of them that tell anything, where there is no time for all."""
     judged_late: float = 0.08

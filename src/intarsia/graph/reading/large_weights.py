@@ -26,7 +26,7 @@ LARGE_FILE: Final = 4 << 20
 _LARGE_WEIGHT: Final = 1 << 16
 _WINDOW: Final = 1 << 16
 """Bytes that are read in one go while fields are looked for."""
-_PLACE: Final = "beside this message"
+_ELSEWHERE: Final = "beside this message"
 _GRAPH: Final = 7
 """The number of the field in a model, as `_INITIALIZER` in a graph and `_RAW` in a tensor."""
 _INITIALIZER: Final = 5
@@ -150,7 +150,7 @@ class _Model:
             return None
         place = _Place(name=tensor.name, offset=raw.content, dtype=dtype, shape=shape, nbytes=nbytes)
         tensor.data_location = TensorProto.EXTERNAL
-        tensor.external_data.add(key="location", value=_PLACE)
+        tensor.external_data.add(key="location", value=_ELSEWHERE)
         tensor.external_data.add(key="length", value=str(nbytes))
         return tensor.SerializeToString(), place
 

@@ -55,7 +55,9 @@ class FinalBenchmark:
     is_brief: bool = False
 
     def fitting(self, field: Sequence[Candidate]) -> Sequence[Candidate]:
-        """As many of the field as there is time for, the first in any case; beside them nobody need be shown.
+        """As many of the field as there is time for, the first in any case.
+
+        Plans that are only shown do not count: `run` leaves them out where time is short.
 
         The least promising are left out first: other settings of the best engine, then other engines alone, then mixes,
         the slowest first.
@@ -85,7 +87,7 @@ class FinalBenchmark:
     def run(self, field: Sequence[Candidate], *, again: bool = False) -> Verdict:
         """The verdict on a field, from the store if there is one; with ``again`` a void one is not enough.
 
-        Where there is no time for those that are shown beside it too, they are left out.
+        Plans that are only shown are left out where there is no time for them as well.
         """
         if not field:
             return NO_BENCHMARK

@@ -42,25 +42,28 @@ class AccuracyBudget:
         self._exact = starting_points(singles, mixes)
         self._samples = Samples(problem.graph, measurer.folder, problem.settings.seed)
         self._watch = watch
-        self._share = 1.0
         self._excess = 1.0
         """By how much a plan in reduced precision erred more on validation inputs than it may."""
         self._searched_s = 0.0
 
     def plans(self) -> ReducedPrecisionPlans:
         """Plans in reduced precision that keep to the error on the inputs that decide."""
+        return self._plans(1.0)
+
+    def _plans(self, share: float) -> ReducedPrecisionPlans:
+        """Those that keep to this share of the error."""
         problem, measurer = self._problem, self._measurer
         if problem.settings.max_error is None or not self._exact:
             return NO_REDUCED_PRECISION
         entry: Entry[ReducedPrecisionPlans] = Entry(
-            kind="reduced_precision", key=reduced_key(problem, self._exact, self._share), read=self._read, write=to_json
+            kind="reduced_precision", key=reduced_key(problem, self._exact, share), read=self._read, write=to_json
         )
 
         def searched() -> ReducedPrecisionPlans:
             time, fewest = measurer.time, PRECISION.validation_least
             time.kept_s = self._judging_s(self._exact[0], fewest) + self._benchmark_s()
             begin_s = time.deadline.spent
-            plans = ReducedPrecisionSearch(problem, measurer, self._samples, self._watch, self._share).run(self._exact)
+            plans = ReducedPrecisionSearch(problem, measurer, self._samples, self._watch, share).run(self._exact)
             self._searched_s = time.deadline.spent - begin_s
             time.kept_s = self._judging_s(self._exact[0], fewest) if plans.found else 0.0
             return plans
@@ -76,20 +79,18 @@ class AccuracyBudget:
             raise ValueError("it does not fit the model")
         return found
 
-    def aims_lower(self) -> bool:
-        """Whether `plans` is to be asked once more, for more exact ones: the best was too inexact on validation inputs.
+    def more_exact_plans(self) -> ReducedPrecisionPlans:
+        """Plans that err less than those that were judged too inexact; none where none was, or where time is short.
 
-        Validation inputs may err by a third more than those that decided. Nothing is tried twice for it, and only what
-        there is time to search, compare and judge.
+        The error on validation inputs may be a third larger than on the inputs that decide.
         """
-        if self._excess <= 1.0 or self._share < 1.0:
-            return False
+        if self._excess <= 1.0:
+            return NO_REDUCED_PRECISION
         needed_s = self._searched_s + self._benchmark_s() + self._judging_s(self._exact[0], PRECISION.validation_least)
         share = PRECISION.margin / self._excess
         if not self._measurer.time.may({"aims lower": [plan.name for plan in self._exact], "share": share}, needed_s):
-            return False
-        self._share = share
-        return True
+            return NO_REDUCED_PRECISION
+        return self._plans(share)
 
     def judge(self, plan: Candidate) -> Accuracy | None:
         """The error of a plan on the validation set; ``None`` where no error is allowed.

@@ -13,6 +13,7 @@ from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.errors import ExecutionError
+from intarsia.graph import Graph
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.precision.calibration import Calibration, asked
@@ -123,7 +124,7 @@ class Choosers(ExitStack):
             self._watch,
             self._fits_time,
             family,
-            PRECISION.rounding_s_per_gigabyte * self._problem.graph.weight_bytes / 1e9,
+            rounding_s(self._problem.graph),
         )
 
     def _patience_s(self) -> float:
@@ -133,6 +134,11 @@ class Choosers(ExitStack):
             return longest_s
         left = min(time.left, time.deadline.left_of(SHARES.layers_end))
         return max(0.0, min(longest_s, left / (1 + PRECISION.calibration)))
+
+
+def rounding_s(graph: Graph) -> float:
+    """Seconds that rounding all weights takes, and writing them."""
+    return PRECISION.rounding_s_per_gigabyte * graph.weight_bytes / 1e9
 
 
 def _type_oracles(exact: Sequence[Candidate]) -> list[Target]:

@@ -83,7 +83,9 @@ class Chooser(AbstractContextManager["Chooser"]):
         calibrated = self.layers if family.coarse.needs_ranges else ()
         self._ranges = calibration.trimmed(graph, calibrated, asked(target, folder, inputs, patience_s))
         if not has_time(writing_s):
-            raise ExecutionError("the engine that tells how accurate layers are", "what they read took too long")
+            raise ExecutionError(
+                "the engine that tells how accurate layers are", "finding out what layers read took too long"
+            )
         self._means = calibration.means
         self._gates = [(layer, way) for layer in self.layers for way in family.ways if way in layer.schemes]
         means = {name: means_of(text) for name, text in self._means.items()}

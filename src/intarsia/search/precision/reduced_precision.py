@@ -17,7 +17,7 @@ from intarsia.cost.worker.progress import Watcher
 from intarsia.partitioning import Partition, Partitioning, with_precision
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.precision.candidates import Cut, in_reduced_types, most_that_fits, speed_settings
-from intarsia.search.precision.choosers import OUT_OF_TIME, Choosers
+from intarsia.search.precision.choosers import OUT_OF_TIME, Choosers, rounding_s
 from intarsia.search.precision.families import PRODUCTS, WEIGHTS
 from intarsia.search.precision.layer_trials import IN_TYPES, IN_WEIGHTS, try_layers
 from intarsia.search.precision.trials import ReducedPrecision, Trials
@@ -139,8 +139,8 @@ class ReducedPrecisionSearch:
         """With weights rounded by what they are multiplied with, where an engine rounds them as they are."""
         if all(rounded_type(partition.target) is None for partition in partitions):
             return partitions
-        rounding_s = PRECISION.rounding_s_per_gigabyte * self._problem.graph.weight_bytes / 1e9
-        if not self.trials.fits_time(rounding_s + self.trials.whole_s(partition.target for partition in partitions)):
+        needed_s = rounding_s(self._problem.graph) + self.trials.whole_s(partition.target for partition in partitions)
+        if not self.trials.fits_time(needed_s):
             return partitions
         means = choosers.means()
         if isinstance(means, str):  # rounded to the nearest

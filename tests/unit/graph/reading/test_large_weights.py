@@ -172,9 +172,7 @@ def test_protobuf_reads_what_is_laid_out_in_another_way(tmp_path: Path, content:
     assert _parts(content, tmp_path) is None
 
 
-def test_a_file_that_becomes_shorter_meanwhile_is_left_to_protobuf(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_becomes_shorter_meanwhile_is_left_to_protobuf(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     content = _two_products().SerializeToString()
     path.write_bytes(content)

@@ -157,20 +157,25 @@ def test_a_plan_that_erred_too_much_on_validation_inputs_is_looked_for_once_more
 
     monkeypatch.setattr("intarsia.search.precision.accuracy_budget.ReducedPrecisionSearch", looking)
     some.plans()
-    assert not some.aims_lower()  # nothing was too inexact yet
+    some.more_exact_plans()
+    assert shares == [1.0]  # nothing was too inexact yet
     some.judge(_in_8_bits(plan))
-    assert some.aims_lower()
-    some.plans()
+    some.more_exact_plans()
+    some.more_exact_plans()
     assert shares == [1.0, pytest.approx(PRECISION.margin * PRECISION.seen * 0.01 / 0.012)]
-    assert not some.aims_lower()
 
 
-def test_nothing_is_looked_for_again_where_the_plan_has_room_or_there_is_no_time(tmp_path: Path) -> None:
+def test_nothing_is_looked_for_again_where_the_plan_has_room_or_there_is_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "intarsia.search.precision.accuracy_budget.ReducedPrecisionSearch", None
+    )  # whoever looks for one fails
     some, plan = accuracy_budget(tmp_path, 0.01, off=0.005)
     some.judge(_in_8_bits(plan))
-    assert not some.aims_lower()
+    assert some.more_exact_plans() == ReducedPrecisionPlans()
     telling: Any = Telling(tmp_path, 0.012)
     late, plan = _accuracy_budget(telling, 0.01)
     late.judge(_in_8_bits(plan))
     telling.time = Timetable(Deadline(0.0), telling.store)
-    assert not late.aims_lower()
+    assert late.more_exact_plans() == ReducedPrecisionPlans()
