@@ -68,10 +68,10 @@ class WinogradBackend(Backend):
     extra = _NAME
     licence = "Apache-2.0; ONNX Runtime: MIT"
     machine_code = (LIBRARY,)
-    reads = reading({_NAME: "threads kernels", "llvm": FAST_MATH})
+    reads = reading({_NAME: "threads kernels inference-precision", "llvm": FAST_MATH})
     native_unread = OnnxRuntimeBackend.native_unread
     native_lack = None
-    traits = replace(OnnxRuntimeBackend.traits, compiled_by=("kernels",))
+    traits = replace(OnnxRuntimeBackend.traits, compiled_by=("inference-precision", "kernels"))
     needs_features = ("avx2", "fma")
     packs_12_bits = True
     extends = OnnxRuntimeBackend.name
@@ -133,18 +133,27 @@ class WinogradBackend(Backend):
 
         return with_block_products(with_packed_products(model, library.block()))
 
+    def in_less(self, target: Target, graph: Graph) -> Target | None:
+        """With our own kernels wherever they multiply numbers of 16 bits: which are faster was found out in floats."""
+        from intarsia.backends.onnxruntime.kernels import HOST, graph_rules
+        from intarsia.backends.onnxruntime.kernels.asked import asked, asking
+
+        short = graph_rules.short_nodes(graph, library.block())
+        kept = {node: kernel for node, kernel in asked(target).items() if kernel != HOST or node not in short}
+        return asking(target, kept) if short else None
+
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Let ONNX Runtime optimise, replace, and keep of the weights what the graph does not hold in the same form.
 
         A graph may well have nothing to replace: then kernels may be asked for that are not the usual ones.
         """
-        from intarsia.backends.onnxruntime.kernels.asked import asked
+        from intarsia.backends.onnxruntime.kernels.asked import asked, bits_of
 
         with guard(CompileError, _NAME):
             kernels, given = asked(target), model.weights
             model = _rewritten(model, kernels)
             plain = serialised(model)
-            replaced = partial(_replaced, model, kernels)
+            replaced = partial(_replaced, model, kernels, bits_of(target))
             return offline_optimisation.compiled(plain, model, _saving_options(), replaced, given)
 
     def meta_type(self, meta: Mapping[str, Any]) -> JsonType:
@@ -200,7 +209,7 @@ class WinogradBackend(Backend):
         import json
         import shutil
 
-        from intarsia.backends.onnxruntime.kernels.asked import asked
+        from intarsia.backends.onnxruntime.kernels.asked import asked, bits_of
 
         folder.mkdir(parents=True, exist_ok=True)
         with guard(CompileError, _NAME):
@@ -208,7 +217,7 @@ class WinogradBackend(Backend):
             model = _rewritten(model, kernels)
             plain = serialised(model)
             content, _ = _replaced(
-                model, kernels, offline_optimisation.optimise(plain, model, _saving_options(), folder)
+                model, kernels, bits_of(target), offline_optimisation.optimise(plain, model, _saving_options(), folder)
             )
             (folder / offline_optimisation.MODEL).write_bytes(content)
             shutil.copyfile(library.built(), folder / _LIBRARY)
@@ -246,11 +255,11 @@ def _rewritten(model: SubModel, kernels: Mapping[str, str]) -> SubModel:
     return with_cached_attention(merged, library.block(), lambda node: kernels.get(node, usual) != HOST)
 
 
-def _replaced(model: SubModel, kernels: Mapping[str, str], content: bytes) -> tuple[bytes, dict[str, Any]]:
+def _replaced(model: SubModel, kernels: Mapping[str, str], bits: int, content: bytes) -> tuple[bytes, dict[str, Any]]:
     """The model with ours put in, and which layers these are."""
     from intarsia.backends.onnxruntime.substitution import original_of, substitute
 
-    done = substitute(content, library.block(), original_of(model, kernels))
+    done = substitute(content, library.block(), original_of(model, kernels, bits))
     return done.content, {"kernels": [list(pair) for pair in done.kernels]}
 
 

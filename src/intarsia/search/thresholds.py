@@ -241,6 +241,8 @@ class PrecisionLimits:
     """So many times the allowed error counts as right where it is asked how fast all weights in few bits are."""
     packed_error: float = 100.0
     """The same where an engine also reads weights in 12 bits: all that do not fit are in those."""
+    fine_type_error: float = 5e-3
+    """From this allowed error on, an element type that errs by some 1e-3 goes along with weights in few bits."""
     spread_aim: float = 0.78
     """Share of the allowed error that weights in 8 bits and in more are to make together: layers are unlike, and the
     validation set has worse inputs. A decoder whose weights aimed at 0.83 came to 0.95 there."""

@@ -17,6 +17,7 @@ class ReducedPrecisionOption:
 
     ``isa`` are features, by their Linux names, any of which makes that faster than fp32. ``rounds_weights`` says that
     each weight is rounded to that type as it is, so that one which is of that type already stays what it is.
+    ``is_fine`` says that results err by some 1e-3.
     """
 
     kind: str
@@ -25,6 +26,7 @@ class ReducedPrecisionOption:
     type: str
     isa: frozenset[str]
     rounds_weights: bool = False
+    is_fine: bool = False
 
 
 REDUCED_OPTIONS = (
@@ -43,6 +45,14 @@ REDUCED_OPTIONS = (
         type="bf16",
         isa=frozenset({"avx512_bf16", "amx_bf16"}),
         rounds_weights=True,
+    ),
+    ReducedPrecisionOption(
+        kind="winograd",
+        option="inference-precision",
+        value="i16",
+        type="i16",
+        isa=frozenset({"avx512_vnni"}),
+        is_fine=True,
     ),
     ReducedPrecisionOption(kind="mnn", option="precision", value="low", type="f16", isa=frozenset({"asimdhp"})),
     ReducedPrecisionOption(kind="ncnn", option="fp16", value=True, type="f16", isa=frozenset({"asimdhp"})),
@@ -67,10 +77,16 @@ def _option(target: Target) -> ReducedPrecisionOption | None:
     return next((each for each in several if target[each.option] == each.value), None)
 
 
-def reduced_targets(target: Target, isa: Collection[str]) -> tuple[Target, ...]:
-    """The target in each type of less than fp32 that its engine has, and that these features make fast."""
+def reduced_targets(target: Target, isa: Collection[str], *, fine: bool = False) -> tuple[Target, ...]:
+    """The target in each type of less than fp32 that its engine has, and that these features make fast.
+
+    Args:
+        target: In fp32.
+        isa: What the processor has.
+        fine: Whether only types count that err little.
+    """
     return tuple(
         target.with_options({each.option: each.value})
         for each in REDUCED_OPTIONS
-        if each.kind == target.kind.name and not each.isa.isdisjoint(isa)
+        if each.kind == target.kind.name and not each.isa.isdisjoint(isa) and (each.is_fine or not fine)
     )

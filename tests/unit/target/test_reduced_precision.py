@@ -27,9 +27,17 @@ def test_every_option_is_one_of_its_kind_and_no_default(option: object) -> None:
         ("openvino", ("avx512_vnni",), []),
         ("onnxruntime", ("avx512_bf16",), []),
         ("ncnn", ("asimdhp",), ["ncnn -fp16"]),
+        ("winograd", ("avx512f",), []),
+        ("winograd", ("avx512_vnni",), ["winograd -inference-precision=i16"]),
     ],
 )
 def test_a_type_is_offered_where_the_processor_is_fast_at_it(
     target: str, isa: tuple[str, ...], found: list[str]
 ) -> None:
     assert reduced_targets(Target(target), isa) == tuple(map(Target, found))
+
+
+def test_a_type_that_errs_little_may_be_asked_for() -> None:
+    isa = ("avx512_vnni", "avx512_bf16")
+    assert reduced_targets(Target("winograd"), isa, fine=True) == (Target("winograd -inference-precision=i16"),)
+    assert reduced_targets(Target("openvino"), isa, fine=True) == ()

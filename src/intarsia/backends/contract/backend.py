@@ -101,6 +101,13 @@ class Backend(ABC):
         """
         return model
 
+    def in_less(self, target: Target, graph: Graph) -> Target | None:
+        """A target whose options make the engine compute in less than fp32, as it computes a graph fastest.
+
+        ``None`` where nothing in the graph computes otherwise than in fp32.
+        """
+        return target
+
     @abstractmethod
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Compiles a sub-graph. May take long. The result depends on the arguments alone."""

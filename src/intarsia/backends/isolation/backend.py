@@ -124,6 +124,10 @@ class _IsolatedBackend(Backend, Forkable):
         """As the engine's own."""
         return self._inner.kernel_choices(graph, target)
 
+    def in_less(self, target: Target, graph: Graph) -> Target | None:
+        """As the engine's own."""
+        return self._inner.in_less(target, graph)
+
     def with_kernels(self, target: Target, kernels: Mapping[str, str]) -> Target:
         """As the engine's own."""
         return self._inner.with_kernels(target, kernels)

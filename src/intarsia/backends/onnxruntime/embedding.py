@@ -81,7 +81,7 @@ class OnnxRuntimeEmbedding(Embedding):
         settings: RunSettings,
     ) -> EngineArtifact:
         """The model with a node for each partition, optimised now, so that no blocks are unpacked for partitions."""
-        from intarsia.backends.onnxruntime.kernels.asked import asked
+        from intarsia.backends.onnxruntime.kernels.asked import asked, bits_of
         from intarsia.backends.onnxruntime.substitution import original_of
         from intarsia.graph.placeholder_ops import punched
 
@@ -95,7 +95,8 @@ class OnnxRuntimeEmbedding(Embedding):
             path = library.built()
             options.register_custom_ops_library(str(path))
             with _called_by_new_kernels(path, _CALLBACK(_unexpected)):
-                rewrite = partial(self._rewritten, able, original_of(holed, kernels))
+                bits = bits_of(target) if self._replaces else 32
+                rewrite = partial(self._rewritten, able, original_of(holed, kernels, bits))
                 artifact = offline_optimisation.compiled(plain, holed, options, rewrite, holed.weights)
         counts = [[len(partition.inputs), len(partition.outputs)] for partition in partitions]
         return replace(artifact, meta={**artifact.meta, "partitions": counts})

@@ -1,7 +1,7 @@
 """Products by weights in blocks as the operator ``intarsia::PackedProduct``, whose kernel reads them packed.
 
 What a weight is multiplied with stays about exact, where ``MatMulNBits`` rounds it to 8 bits; and there are weights in
-12, 10 and 6 bits. The layout is that of `native/kernels/packed_product.h`.
+12, 10 and 6 bits. The layout is that of `native/kernels/products/packed_product.h`.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ _PLAIN_HOSTS = {("", "Conv"), ("com.microsoft", "FusedConv"), ("", TRANSPOSED)}
 """Of those that are replaced where it has none."""
 _WEIGHTS, _BIAS, _SUM = 1, 2, 3
 _ALL = sys.maxsize
+_WHOLE_BITS = 32
 _APART = {"Sigmoid", "Tanh"}
 """Activations that ONNX Runtime fuses, and that compute in blocks by themselves as well."""
 
@@ -66,11 +67,13 @@ class Original:
         shapes: Of its values in float32, where all sizes are known.
         nodes: The ids of its nodes by the names that ONNX Runtime may give to what it makes of them.
         kernels: By the id of a node the kernel that is asked for; by `EVERY_NODE` that for the others.
+        bits: Of the numbers that kernels multiply which can do so in fewer than 32.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     nodes: Mapping[str, str] = field(default_factory=dict)
     kernels: Mapping[str, str] = field(default_factory=dict)
+    bits: int = _WHOLE_BITS
 
     def way(self, name: str) -> str:
         """The kernel for what has such a name in the optimised model; empty for the usual one."""
@@ -80,11 +83,11 @@ class Original:
 UNKNOWN: Final = Original()
 
 
-def original_of(model: SubModel, kernels: Mapping[str, str]) -> Original:
+def original_of(model: SubModel, kernels: Mapping[str, str], bits: int = _WHOLE_BITS) -> Original:
     """What is known of a model, with the kernels that are asked for by the ids of its nodes."""
     shapes = {name: value.shape for name, value in model.graph.values.items() if value.dtype == "float32"}
     known = {name: shape for name, shape in shapes.items() if shape and all(isinstance(size, int) for size in shape)}
-    return Original(shapes=known, nodes=engine_names(model.nodes) if kernels else {}, kernels=kernels)
+    return Original(shapes=known, nodes=engine_names(model.nodes) if kernels else {}, kernels=kernels, bits=bits)
 
 
 def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Substituted:
@@ -109,12 +112,13 @@ def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Subs
     able: dict[str, _Replacement] = {}
     for node in list(model.graph.node):
         way = original.way(_layer(node))
-        found = None if way == HOST_KERNEL else _replacement(node, constants, used, block)
-        if found is not None and not found.kernel.is_usual and way != OURS:
+        found = None if way == HOST_KERNEL else _replacement(node, constants, used, block, original.bits)
+        is_short = original.bits < _WHOLE_BITS and found is not None and found.kernel.has_short
+        if found is not None and not found.kernel.is_usual and way != OURS and not is_short:
             able[node.output[0]] = found
         elif found is not None:
             ours.append((_layer(node), found.kernel.operator))
-            _replace(node, found, model.graph, tile_of(way) if way in found.kernel.ways else 0)
+            _replace(node, found, model.graph, tile_of(way) if way in found.kernel.ways else 0, original.bits)
             if found.then:
                 _set_apart(node, found.then, model.graph)
         elif way != HOST_KERNEL and _scales(node, constants, block):
@@ -131,7 +135,7 @@ def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Subs
     join_affine(model.graph)
     for node in takers(model.graph, able):
         ours.append((_layer(node), POINTWISE_AFFINE))
-        _replace(node, able[node.output[0]], model.graph, 0)
+        _replace(node, able[node.output[0]], model.graph)
     take_in(model.graph)
     if ours and all(each.domain != DOMAIN for each in model.opset_import):
         model.opset_import.add(domain=DOMAIN, version=1)
@@ -162,7 +166,7 @@ def _used_channels(graph: onnx.GraphProto) -> dict[str, int]:
 
 
 def _replacement(
-    node: onnx.NodeProto, constants: Mapping[str, tuple[int, ...]], used: Mapping[str, int], block: int
+    node: onnx.NodeProto, constants: Mapping[str, tuple[int, ...]], used: Mapping[str, int], block: int, bits: int
 ) -> _Replacement | None:
     """What takes a node's place, or ``None`` if nothing of ours can."""
     host = (node.domain, node.op_type)
@@ -178,7 +182,7 @@ def _replacement(
     if convolution is None or finish is None:
         return None
     kernel = kernel_of(convolution, block)
-    if kernel is None or bool(kernel.packs) != (host in _PLAIN_HOSTS):
+    if kernel is None or (kernel.only_short and bits == _WHOLE_BITS) or bool(kernel.packs) != (host in _PLAIN_HOSTS):
         return None
     outs = convolution.channels[1] if is_transposed else weights[0]
     if _has(node, _BIAS) and constants.get(node.input[_BIAS]) != (outs,):
@@ -186,7 +190,9 @@ def _replacement(
     return _Replacement(kernel=kernel, convolution=convolution, channels_out=outs, finish=finish, then=then)
 
 
-def _replace(node: onnx.NodeProto, found: _Replacement, graph: onnx.GraphProto, tile: int) -> None:
+def _replace(
+    node: onnx.NodeProto, found: _Replacement, graph: onnx.GraphProto, tile: int = 0, bits: int = _WHOLE_BITS
+) -> None:
     convolution = found.convolution
     node.domain, node.op_type = DOMAIN, found.kernel.operator
     del node.attribute[:]
@@ -194,6 +200,7 @@ def _replace(node: onnx.NodeProto, found: _Replacement, graph: onnx.GraphProto, 
     stated = {"low": finish.low, "high": finish.high, "pads": convolution.pads, "group": convolution.groups}
     stated |= {"slope": finish.slope} if finish.slope != 1 else {}
     stated |= {"tile": tile} if tile else {}
+    stated |= {"bits": bits} if bits < _WHOLE_BITS and found.kernel.has_short else {}
     steps = {"strides": (convolution.strides, 1), "dilations": (convolution.dilations, 1)}
     steps["output_padding"] = (convolution.extra, 0)
     stated |= {name: each for name, (each, usual) in steps.items() if set(each) - {usual}}

@@ -26,15 +26,30 @@ _GOLDEN = (sqrt(5.0) - 1.0) / 2.0
 """Its multiples are spread the most evenly, whole numbers taken off."""
 
 
-def in_reduced_types(partitions: Sequence[Partition]) -> Iterator[tuple[Partition, ...]]:
+def in_reduced_types(graph: Graph, partitions: Sequence[Partition]) -> Iterator[tuple[Partition, ...]]:
     """The plan with each engine in reduced precision that has such a type here; with several types, in each of them."""
     isa = this_machine().isa
-    choices = [reduced_targets(partition.target, isa) for partition in partitions]
+    choices = [_in_less(graph, reduced_targets(partition.target, isa)) for partition in partitions]
     for place in range(max(map(len, choices), default=0)):
         yield tuple(
             replace(partition, target=own[min(place, len(own) - 1)]) if own else partition
             for partition, own in zip(partitions, choices, strict=True)
         )
+
+
+def in_fine_types(graph: Graph, partitions: Sequence[Partition]) -> tuple[Partition, ...]:
+    """The plan with each engine in a type that errs little, if it has one that is fast here."""
+    isa = this_machine().isa
+    choices = [_in_less(graph, reduced_targets(partition.target, isa, fine=True)) for partition in partitions]
+    return tuple(
+        replace(partition, target=own[0]) if own else partition
+        for partition, own in zip(partitions, choices, strict=True)
+    )
+
+
+def _in_less(graph: Graph, targets: Iterable[Target]) -> list[Target]:
+    found = (registry.of(target).in_less(target, graph) for target in targets)
+    return [target for target in found if target is not None]
 
 
 def on_extensions(plan: Candidate, targets: Iterable[Target]) -> Iterator[Candidate]:

@@ -24,7 +24,7 @@ def leads_in_less(problem: Problem, measurer: Measurer, plans: Sequence[Candidat
     best_ms = min((plan.total_ms or math.inf for plan in plans), default=math.inf)
     for plan in starting_points(plans, []):
         settings = speed_settings(plan, allowed)
-        for partitions in in_reduced_types(plan.partitions):
+        for partitions in in_reduced_types(problem.graph, plan.partitions):
             outcome = measurer.cost_of_plan(partitions, settings, PRECISION.effort)
             if outcome.cost_ms * PRECISION.leads_by < best_ms:
                 return True

@@ -66,7 +66,9 @@ class ReducedPrecisionSearch:
     def run(self, exact: Sequence[Candidate]) -> ReducedPrecisionPlans:
         """The fastest that stay within the error on calibration inputs, made of each engine's best plan and mixes."""
         has_layers = any(family.layers(self._problem.graph) for family in (PRODUCTS, WEIGHTS))
-        if not has_layers and not any(True for plan in exact for _ in in_reduced_types(plan.partitions)):
+        if not has_layers and not any(
+            True for plan in exact for _ in in_reduced_types(self._problem.graph, plan.partitions)
+        ):
             return ReducedPrecisionPlans(reason="nothing in the model computes faster in less than fp32")
         with self._measurer.machine():
             reason = self.trials.learn(exact)
@@ -109,7 +111,7 @@ class ReducedPrecisionSearch:
     def _try_types(self, plan: Candidate, choosers: Choosers) -> list[tuple[tuple[Partition, ...], float]]:
         """With its engines in reduced precision, or only one end of the model: what fits as a whole, with its error."""
         fitting = []
-        for nearest in in_reduced_types(plan.partitions):
+        for nearest in in_reduced_types(self._problem.graph, plan.partitions):
             slow_ms = self._slow_ms(plan, nearest)
             if slow_ms is not None:
                 self.trials.keep(f"it takes {slow_ms:.3g} ms, and others less", plan, IN_TYPES)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from intarsia.config.precision import Precision, Scheme
 from intarsia.partitioning import Partition, Partitioning, with_precision
 from intarsia.planning.problem import Candidate
-from intarsia.search.precision.candidates import on_extensions, packs_12_bits, spread, with_rest
+from intarsia.search.precision.candidates import in_fine_types, on_extensions, packs_12_bits, spread, with_rest
 from intarsia.search.precision.choosers import OUT_OF_TIME, Choosers
 from intarsia.search.precision.families import WEIGHTS
 from intarsia.search.precision.layer_trials import IN_WEIGHTS, try_layers
@@ -30,11 +31,14 @@ class WeightTrials:
         """All weights in 8 bits, or some in 10 or 12, or in 6.
 
         Engines that have these too leave the other factor exact, and come first: where 8 bits are too few for all
-        weights on such a one, they are on the others.
+        weights on such a one, they are on the others. What such an engine computes beside is in a type that adds next
+        to nothing to the error, if it has one and the error allowed is large beside that.
         """
         if not self._layers:
             return
         several = [own for plan in tried for own in (plan, *on_extensions(plan, self._trials.problem.targets))]
+        if self._trials.allowed >= PRECISION.fine_type_error:
+            several = [replace(plan, partitions=in_fine_types(self._graph, plan.partitions)) for plan in several]
         for plan in sorted(several, key=lambda plan: not packs_12_bits(plan.partitions)):
             whole = self._in_8_bits(plan)
             if whole is None:

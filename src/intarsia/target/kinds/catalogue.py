@@ -54,7 +54,9 @@ ENGINES = (
     engine_kind("openvino", "OpenVINO", chosen("openvino"), serves=("llvm", "opencl")),
     engine_kind("mnn", "MNN", chosen("mnn"), serves=("llvm", "cuda", "opencl", "vulkan", "metal")),
     engine_kind("ncnn", "ncnn", _NCNN, serves=("llvm", "vulkan"), runs_on=("cpu", "vulkan")),
-    engine_kind("winograd", "ONNX Runtime with kernels of our own inside it", (_KERNELS,), serves=("llvm",)),
+    engine_kind(
+        "winograd", "ONNX Runtime with kernels of our own inside it", (*chosen("winograd"), _KERNELS), serves=("llvm",)
+    ),
     engine_kind("iree", "IREE", chosen("iree"), serves=("llvm", "cuda", "rocm", "vulkan", "metal", "webgpu")),
     engine_kind(
         "tvm",

@@ -30,7 +30,7 @@ ENGINE_CHOICES: Mapping[str, Mapping[str, Choice]] = MappingProxyType(
         "iree": {"opt-level": ("effort of its compiler", ("O0", "O1", "O2", "O3"), "O2")},
         "inductor": {"mode": ("what torch.compile aims at", ("default", "reduce-overhead", "max-autotune"), "default")},
         "litert": _NONE,
-        "winograd": _NONE,
+        "winograd": {"inference-precision": ("numbers that Winograd's kernels multiply", ("f32", "i16"), "f32")},
         "xla": _NONE,
     }
 )

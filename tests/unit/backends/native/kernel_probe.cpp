@@ -1,5 +1,5 @@
 // Runs one kernel on what comes in, so that a test can compare what goes out:
-// kernel_probe NAME GROUPS C K TAPS[3] BEFORE[3] AFTER[3] STRIDES[3] DILATIONS[3] EXTRA[3] TILE N IN[3] HAS_BIAS HAS_SUM IN_PLACE LOW HIGH SLOPE
+// kernel_probe NAME GROUPS C K TAPS[3] BEFORE[3] AFTER[3] STRIDES[3] DILATIONS[3] EXTRA[3] TILE BITS N IN[3] HAS_BIAS HAS_SUM IN_PLACE LOW HIGH SLOPE
 // reads weights, bias, x and sum as floats and writes y. Each lies in memory of exactly its size. A kernel that does
 // something with x first reads factors and shifts behind the sum, and holds what comes of them above zero.
 // kernel_probe reorder PLANES SIZES[3] reads x and writes it in blocks, and then out of them again.
@@ -32,7 +32,7 @@
 #include "kernels/cached_attention.h"
 #include "kernels/expansion.h"
 #include "kernels/kernels.h"
-#include "kernels/packed_product.h"
+#include "kernels/products/packed_product.h"
 #include "blocks/normalisation.h"
 #include "blocks/padding.h"
 #include "blocks/pixel_shuffle.h"
@@ -269,6 +269,7 @@ int main(int, char** argv) {
     filter.dilations = extents();
     filter.extra = extents();
     filter.tile = number();
+    filter.bits = number();
     for (const auto& each : intarsia::kKernels)
         if (std::strcmp(each.name, name) == 0) filter.is_transposed = each.form == intarsia::Form::kTransposed;
     intarsia::Call call{};

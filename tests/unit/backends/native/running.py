@@ -41,6 +41,7 @@ class Convolution:
         width: Channels of a group that is narrower than a block, or of an image that is not in blocks.
         used: How many output channels have weights; ``None`` for all.
         tile: Results that are computed together; 0 where the kernel chooses.
+        bits: Of the numbers that are multiplied.
     """
 
     kernel: str
@@ -55,6 +56,7 @@ class Convolution:
     dilations: Triple = (1, 1, 1)
     extra: Triple = (0, 0, 0)
     tile: int = 0
+    bits: int = 32
     batch: int = 1
     size: Triple
     has_bias: bool = True
@@ -115,6 +117,16 @@ def apart(program: Path, block: int, asked: Convolution, seed: int) -> float:
     got = _plain(np.frombuffer(told, np.float32), want.shape, block)
     scale = float(np.abs(plain).max(initial=0.0))
     return float(np.abs(got - want).max(initial=0.0)) / (scale or 1.0)
+
+
+def multiplied(program: Path, block: int, asked: Convolution, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """What a kernel without bias or sum makes of an image [N, C, D, H, W], its weights [K, C, taps]."""
+    asked = replace(asked, has_bias=False, batch=x.shape[0], size=x.shape[2:])
+    nothing = np.zeros(0, np.float32)
+    shape = _convolved(asked, np.zeros(x.shape), np.zeros(weights.shape)).shape
+    read = (_weights(weights, asked, block), nothing, _blocked(x, block), nothing, nothing)
+    told = _run(program, asked, (x.shape[1], weights.shape[0]), read)
+    return _plain(np.frombuffer(told, np.float32), shape, block)
 
 
 def reordered(program: Path, block: int, planes: int, sizes: Triple, seed: int) -> tuple[np.ndarray, ...]:
@@ -387,7 +399,7 @@ def normalised(
 
 def _run(program: Path, asked: Convolution, channels: tuple[int, int], read: tuple[np.ndarray, ...]) -> bytes:
     steps = (*asked.strides, *asked.dilations, *asked.extra)
-    sizes = (*asked.taps, *asked.before, *asked.after, *steps, asked.tile, asked.batch, *asked.size)
+    sizes = (*asked.taps, *asked.before, *asked.after, *steps, asked.tile, asked.bits, asked.batch, *asked.size)
     flags = (int(asked.has_bias), int(asked.has_sum), int(asked.in_place))
     words = (asked.kernel, asked.groups, *channels, *sizes, *flags, asked.low, asked.high, asked.slope)
     return _told(program, words, b"".join(np.ascontiguousarray(each).tobytes() for each in read))

@@ -59,7 +59,7 @@ def general(rank: int, **own: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[
 
 
 ASKED: dict[str, st.SearchStrategy[dict[str, Any]]] = {
-    **{f"Direct{name}": general(rank) for rank, name in ((1, "Signal"), (3, "Volume"))},
+    **{f"Direct{name}": general(rank) for rank, name in DIMENSIONS.items()},
     **{f"FewInputs{name}": general(rank, width=st.integers(1, 4)) for rank, name in ((1, "Signal"), (3, "Volume"))},
     **{f"Transposed{name}": general(rank, has_sum=st.just(False)) for rank, name in DIMENSIONS.items()},
     "FewOutputs": st.fixed_dictionaries(
@@ -95,6 +95,16 @@ ASKED: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "WinogradVolume": st.fixed_dictionaries({"taps": st.tuples(st.integers(1, 4), st.just(3), st.just(3))}),
 }
 """What sets each kernel apart."""
+
+
+SHORT = sorted({kernel.operator for kernel in KERNELS if kernel.has_short} | running.WITH_BEFORE)
+"""Kernels that multiply numbers of 16 bits too."""
+LARGEST_SHORT_ERROR = {"Winograd": 2e-2, "": 1e-3}
+"""Of one layer in 16 bits, by how the kernel's name begins. Winograd's transforms enlarge what rounding adds."""
+
+
+def short_error(operator: str) -> float:
+    return next(error for beginning, error in LARGEST_SHORT_ERROR.items() if operator.startswith(beginning))
 
 
 TILES = {kernel.operator: kernel.tiles for kernel in KERNELS} | dict.fromkeys(running.WITH_BEFORE, ())
@@ -153,9 +163,63 @@ def test_a_kernel_computes_what_the_reference_does(
     assert running.apart(program, block, data.draw(convolutions(operator)), seed) < LARGEST_ERROR
 
 
+@pytest.mark.parametrize("operator", SHORT)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), seed=st.integers(0, 99))
+def test_a_kernel_may_multiply_numbers_of_16_bits(
+    probe: tuple[Path, int], operator: str, data: st.DataObject, seed: int
+) -> None:
+    program, block = probe
+    asked = replace(data.draw(convolutions(operator)), bits=16)
+    assert running.apart(program, block, asked, seed) < short_error(operator)
+
+
+ALIKE = {"Pointwise": (1, 1, 1), "DirectPicture": (1, 3, 3), "Winograd3x3": (1, 3, 3), "WinogradVolume": (3, 3, 3)}
+
+
+@pytest.mark.parametrize(("operator", "taps"), ALIKE.items())
+@pytest.mark.parametrize("size", [1e-20, 1.0, 1e20])
+def test_sums_of_the_largest_numbers_in_16_bits_do_not_overflow(
+    probe: tuple[Path, int], operator: str, taps: Triple, size: float
+) -> None:
+    """Every weight and every value is the largest there is, so that all products are, and nothing cancels."""
+    program, block = probe
+    asked = Convolution(kernel=operator, taps=taps, blocks=(32, 1), size=(1, 1, 1), bits=16)
+    weights = np.ones((block, 32 * block, *taps), np.float32)
+    x = np.full((1, 32 * block, 4 if taps[0] > 1 else 1, 9, 8), size, np.float32)
+    want = size * 32 * block * np.prod(taps)
+    assert np.abs(running.multiplied(program, block, asked, x, weights) / want - 1).max() < short_error(operator)
+
+
+@pytest.mark.parametrize(("operator", "taps"), ALIKE.items())
+@pytest.mark.parametrize("odd", [np.inf, np.nan])
+def test_what_is_no_number_stays_none_in_16_bits(
+    probe: tuple[Path, int], operator: str, taps: Triple, odd: float
+) -> None:
+    program, block = probe
+    asked = Convolution(kernel=operator, taps=taps, blocks=(1, 1), size=(1, 1, 1), bits=16)
+    draw = np.random.default_rng(0)
+    weights = draw.standard_normal((block, block, *taps)).astype(np.float32)
+    x = draw.standard_normal((1, block, 4 if taps[0] > 1 else 1, 40, 8)).astype(np.float32)
+    x[0, 3, 0, 0, 0] = odd
+    got = running.multiplied(program, block, asked, x, weights)
+    assert np.isnan(got[:, :, 0, 0, 0]).all()
+    assert np.isfinite(got[:, :, :, 20:]).all()
+    weights[0, 0] = odd
+    x[0, 3, 0, 0, 0] = 1.0
+    got = running.multiplied(program, block, asked, x, weights)
+    assert np.isnan(got[:, 0]).all()
+    assert np.isfinite(got[:, 1:]).all()
+
+
+@pytest.mark.parametrize("bits", [32, 16])
 @pytest.mark.parametrize("operator", ASKED)
 @pytest.mark.parametrize("size", [(40, 60), (9, 150)])
-def test_work_for_several_threads_is_done_once(probe: tuple[Path, int], operator: str, size: tuple[int, int]) -> None:
+def test_work_for_several_threads_is_done_once(
+    probe: tuple[Path, int], operator: str, size: tuple[int, int], bits: int
+) -> None:
+    if bits == 16 and operator not in SHORT:
+        return
     program, block = probe
     one = (0, 1, 1)
     size_of = {"Winograd5x5": 5, "WinogradVolume5x5": 5, "Pointwise": 1, "PointwiseAffine": 1}.get(operator, 3)
@@ -174,8 +238,9 @@ def test_work_for_several_threads_is_done_once(probe: tuple[Path, int], operator
         after=edge,
         size=(1, *size),
         has_sum=has_sum,
+        bits=bits,
     )
-    assert running.apart(program, block, asked, seed=0) < LARGEST_ERROR
+    assert running.apart(program, block, asked, seed=0) < (LARGEST_ERROR if bits == 32 else short_error(operator))
 
 
 SIZES = st.tuples(st.integers(1, 5), st.integers(1, 9), st.integers(1, 40))

@@ -63,7 +63,7 @@ def test_a_whole_plan_is_tried_up_to_the_error_and_near_it_a_part_too(
     search = ReducedPrecisionSearch(problem, cast("Any", measurer), cast("Any", None), unwatched)
     whole = ReducedPrecision(candidate=plan("whole", 5.0), error=error)
     part = ReducedPrecision(candidate=plan("part", 6.0), error=0.009)
-    monkeypatch.setattr(reduced_module, "in_reduced_types", lambda partitions: [partitions])
+    monkeypatch.setattr(reduced_module, "in_reduced_types", lambda graph, partitions: [partitions])
     monkeypatch.setattr(search.trials, "error", lambda partitions, settings: error)
     monkeypatch.setattr(search.trials, "reduced", lambda each, partitions: whole)
     monkeypatch.setattr(search, "_cut", lambda each, partitions, found, choosers: part)
@@ -82,7 +82,7 @@ def test_a_type_that_is_known_to_be_slower_than_other_plans_is_not_tried(
     if found_ms:
         search.trials.found.append(ReducedPrecision(candidate=plan("found", found_ms), error=0.0))
     whole = ReducedPrecision(candidate=plan("whole", 5.0), error=0.001)
-    monkeypatch.setattr(reduced_module, "in_reduced_types", lambda partitions: [partitions])
+    monkeypatch.setattr(reduced_module, "in_reduced_types", lambda graph, partitions: [partitions])
     monkeypatch.setattr(search.trials, "error", lambda partitions, settings: 0.001)
     monkeypatch.setattr(search.trials, "reduced", lambda each, partitions: whole)
     search._try_types(plan("openvino", 10.0), cast("Any", None))

@@ -92,11 +92,16 @@ Filter filter_of(const ConvolutionOperator& op, const OrtKernelInfo* info) {
         return numbers;
     };
     const std::int64_t tile = integer_or(ort, info, "tile", 0);
+    const std::int64_t bits = integer_or(ort, info, "bits", 32);
+    if (bits != 16 && bits != 32) {
+        throw std::runtime_error("the products of " + op.name + " are neither of 16 bits nor of 32");
+    }
     if (tile < 0) {
         throw std::runtime_error("the tile of " + op.name + " is negative");
     }
     Filter filter = filter_with(op.kernel, dimensions_of(ort, weights), integer_or(ort, info, "group", 1), read);
     filter.tile = static_cast<std::size_t>(tile);
+    filter.bits = static_cast<std::size_t>(bits);
     const OrtValue* bias = constant(ort, info, kBias);
     filter.bias = bias == nullptr ? nullptr : data_of(ort, bias);
     return filter;

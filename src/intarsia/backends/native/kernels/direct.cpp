@@ -1,13 +1,14 @@
-// Filters of any taps, strides and dilations, and transposed ones, for signals, pictures and volumes whose convolutions
-// the host computes outside of blocks: what the results of a chunk read is laid out row by row, and multiplied.
+// Filters of any taps, strides and dilations, and transposed ones, for signals, pictures and volumes: what the results of
+// a chunk read is laid out row by row, and multiplied.
 #include <algorithm>
 #include <mutex>
 #include <optional>
 #include <vector>
 
-#include "gemm.h"
+#include "kernels/products/gemm.h"
 #include "kernels.h"
 #include "memory.h"
+#include "kernels/products/short_gemm.h"
 
 namespace intarsia {
 
@@ -42,17 +43,22 @@ struct Phase {
     std::vector<Tap> taps;
     mutable std::once_flag once;
     mutable Memory weights{nullptr, std::free};  // [panel][row of what is laid out][blocks of the panel][B]
+    mutable ShortWeights rounded;                // the same in 16 bits, where these are multiplied
 };
 
 class Direct : public Kernel {
   public:
-    explicit Direct(const Filter& filter) : filter_(filter), bias_(bias_of(filter)), phases_(phases_of(filter)) {
+    Direct(const Filter& filter, bool has_blocks)
+        : filter_(filter), has_blocks_(has_blocks), bias_(bias_of(filter)), phases_(phases_of(filter)) {
         filter_.bias = nullptr;
     }
 
     void run(const Call& call, const Threads& threads) const override {
         for (const Phase& phase : phases_) {
-            std::call_once(phase.once, [&] { phase.weights = read_weights(phase, call.weights); });
+            std::call_once(phase.once, [&] {
+                phase.weights = read_weights(phase, call.weights);
+                if (filter_.bits == 16) round_weights(phase);
+            });
             Extents results{};
             for (std::size_t axis = 0; axis < results.size(); ++axis) {
                 const std::size_t first = phase.first[axis];
@@ -100,9 +106,18 @@ class Direct : public Kernel {
     // Of what is laid out for a result.
     std::size_t blocks(const Phase& phase) const { return phase.taps.size() * (filter_.channels_in / kBlock); }
 
-    // From ONNX's order: [K][C][taps], and [C][K][taps] of a transposed filter.
-    Memory read_weights(const Phase& phase, const float* weights) const {
+    // A weight's place in ONNX's order: [K][C][taps], or [C][K][taps] of a transposed filter; or in the host's blocks:
+    // [K/B][C/B][taps][B in][B out].
+    std::size_t place_of_weight(std::size_t in, std::size_t out, std::size_t tap) const {
         const std::size_t ins = filter_.channels_in, outs = filter_.channels_out, taps = points(filter_.taps);
+        if (filter_.is_transposed) return (in * outs + out) * taps + tap;
+        if (!has_blocks_) return (out * ins + in) * taps + tap;
+        const std::size_t block = out / kBlock * (ins / kBlock) + in / kBlock;
+        return ((block * taps + tap) * kBlock + in % kBlock) * kBlock + out % kBlock;
+    }
+
+    Memory read_weights(const Phase& phase, const float* weights) const {
+        const std::size_t ins = filter_.channels_in, outs = filter_.channels_out;
         const std::size_t rows = blocks(phase) * kBlock, panel = kPanel * kBlock;
         Memory read = allocate(std::max<std::size_t>(1, rows * outs));
         for (std::size_t first = 0; first < outs; first += panel) {
@@ -111,9 +126,18 @@ class Direct : public Kernel {
             for (const Tap& tap : phase.taps)
                 for (std::size_t in = 0; in < ins; ++in)
                     for (std::size_t out = first; out < first + wide; ++out)
-                        *to++ = weights[(filter_.is_transposed ? in * outs + out : out * ins + in) * taps + tap.number];
+                        *to++ = weights[place_of_weight(in, out, tap.number)];
         }
         return read;
+    }
+
+    void round_weights(const Phase& phase) const {
+        const std::size_t rows = blocks(phase) * kBlock, outs = filter_.channels_out / kBlock;
+        phase.rounded = short_weights(1, outs, 1, rows, [&](std::size_t, std::size_t block, std::size_t, std::size_t row) {
+            const std::size_t panel = block / kPanel * kPanel, vecs = std::min(kPanel, outs - panel);
+            return &phase.weights[(panel * rows + row * vecs + block - panel) * kBlock];
+        });
+        phase.weights.reset();
     }
 
     void run_phase(const Call& call, const Phase& phase, const Extents& results, const Threads& threads) const {
@@ -141,39 +165,73 @@ class Direct : public Kernel {
         std::size_t image, first, count;
     };
 
+    // What the product reads: rows side by side in each block, and how far it is from a block to the next.
+    struct Rows {
+        const float* data;
+        std::size_t stride;
+        std::size_t taps, tap;  // that read the same rows one after the other, and from one to the next
+    };
+
     void run_chunk(const Chunk& own, std::size_t start, std::size_t end) const {
-        const Call& call = *own.call;
         const std::size_t rows = blocks(*own.phase), taps = own.phase->taps.size();
-        const std::size_t pixels = points(call.out), outs = filter_.channels_out / kBlock;
-        const bool is_spread = filter_.is_transposed, is_line = has_line(own);
+        const bool is_line = filter_.bits == 32 && has_line(own);
         const std::size_t wide = is_line ? own.count + (taps - 1) * apart_in_line(own) : taps * own.count;
-        const std::size_t laid = wide * filter_.channels_in;
-        float* memory = scratch(laid + (is_spread ? kPanel * own.count * kBlock : 0) + 1);
-        Product product{};
-        product.v = as_they_lie(own);
-        product.v_stride = points(call.in) * kBlock;
-        product.taps = 1;
-        product.blocks = rows;
-        if (product.v == nullptr && is_line) {
-            lay_out_line(own, memory, wide);
-            product.v_stride = wide * kBlock;
-            product.v_tap = apart_in_line(own) * kBlock;
-            product.taps = taps;
-            product.blocks = rows / taps;
-        } else if (product.v == nullptr) {
-            lay_out(own, memory);
+        const std::size_t laid = wide * filter_.channels_in, spread = filter_.is_transposed ? kPanel * own.count * kBlock : 0;
+        float* memory = scratch(laid + spread + 1);
+        const Rows read = rows_of(own, memory, is_line, wide);
+        if (filter_.bits == 16) {
+            float* const scales = scratch<1>(steps(rows * own.count, 2) * kBlock + own.count + kBlock);
+            auto* const numbers = reinterpret_cast<std::int16_t*>(scales + steps(own.count, kBlock) * kBlock);
+            round_rows(read.data, read.stride, rows, own.count, numbers, own.count * kBlock, scales);
+            ShortProduct product{};
+            product.v = numbers;
             product.v_stride = own.count * kBlock;
+            product.v_scales = scales;
+            product.v_scales_row = 1;
+            product.taps = 1;
+            product.blocks = rows;
+            return multiply_panels(own, start, end, memory + laid, product, [&](auto& panel, std::size_t block, std::size_t) {
+                panel.u = own.phase->rounded.numbers + block * kBlock * rows * kBlock;
+                panel.u_scales = own.phase->rounded.scales + block * kBlock;
+            });
         }
-        if (product.v == nullptr) product.v = memory;
+        Product product{};
+        product.v = read.data;
+        product.v_stride = read.stride;
+        product.v_tap = read.tap;
+        product.taps = read.taps;
+        product.blocks = rows / read.taps;
+        product.u_stride = kBlock;
+        multiply_panels(own, start, end, memory + laid, product, [&](auto& panel, std::size_t block, std::size_t vecs) {
+            panel.u = own.phase->weights.get() + block * kBlock * rows * kBlock;
+            panel.u_channel = vecs * kBlock;
+        });
+    }
+
+    Rows rows_of(const Chunk& own, float* memory, bool is_line, std::size_t wide) const {
+        if (const float* pixels = as_they_lie(own)) return {pixels, points(own.call->in) * kBlock, 1, 0};
+        if (is_line) {
+            lay_out_line(own, memory, wide);
+            return {memory, wide * kBlock, own.phase->taps.size(), apart_in_line(own) * kBlock};
+        }
+        lay_out(own, memory);
+        return {memory, own.count * kBlock, 1, 0};
+    }
+
+    // Panels start .. end - 1, whose weights `set_weights` puts in a product.
+    template <typename Any, typename SetWeights>
+    void multiply_panels(const Chunk& own, std::size_t start, std::size_t end, float* spread, Any product,
+                         const SetWeights& set_weights) const {
+        const Call& call = *own.call;
+        const std::size_t pixels = points(call.out), outs = filter_.channels_out / kBlock;
+        const bool is_spread = filter_.is_transposed;
         product.finish = &call.finish;
         for (std::size_t panel = start; panel < end; ++panel) {
             const std::size_t block = panel * kPanel, vecs = std::min(kPanel, outs - block);
             const std::size_t to = ((own.image * outs + block) * pixels + own.first) * kBlock;
-            product.u = own.phase->weights.get() + block * kBlock * rows * kBlock;
-            product.u_channel = vecs * kBlock;
-            product.u_stride = kBlock;
+            set_weights(product, block, vecs);
             product.bias = bias_.data() + block * kBlock;
-            product.m = is_spread ? memory + laid : call.y + to;
+            product.m = is_spread ? spread : call.y + to;
             product.m_stride = (is_spread ? own.count : pixels) * kBlock;
             product.sum = call.sum && !is_spread ? call.sum + to : nullptr;
             multiply(product, own.count, vecs);
@@ -272,13 +330,15 @@ class Direct : public Kernel {
     }
 
     Filter filter_;
+    bool has_blocks_;  // its weights lie in the host's blocks
     std::vector<float> bias_;
     std::vector<Phase> phases_;
 };
 
 }  // namespace
 
-std::unique_ptr<Kernel> direct(const Filter& filter) { return std::make_unique<Direct>(filter); }
+std::unique_ptr<Kernel> direct(const Filter& filter) { return std::make_unique<Direct>(filter, false); }
+std::unique_ptr<Kernel> direct_in_blocks(const Filter& filter) { return std::make_unique<Direct>(filter, true); }
 std::unique_ptr<Kernel> direct_transposed(const Filter& filter) {
     Filter transposed = filter;
     transposed.is_transposed = true;

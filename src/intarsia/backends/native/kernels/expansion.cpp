@@ -5,7 +5,7 @@
 
 #include "exponential.h"
 #include "finish.h"
-#include "gemm.h"
+#include "kernels/products/gemm.h"
 #include "memory.h"
 
 namespace intarsia {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "finish.h"
-#include "gemm.h"
+#include "kernels/products/gemm.h"
 #include "kernels.h"
 #include "memory.h"
 

@@ -40,6 +40,7 @@ struct Filter {
     Extents taps, before, after;                    // rows of zeros in front of the image and behind it
     std::size_t tile;                               // of results, where a kernel has several; 0: it chooses itself
     Extents strides{1, 1, 1}, dilations{1, 1, 1};
+    std::size_t bits = 32;  // of the numbers that are multiplied, where a kernel has several: 32, as floats, or 16
     // Each pixel is spread over taps of the result, instead of summed from them; then `before` and `after` are rows that
     // are left out of the result, and `extra` are rows behind it that no pixel need reach.
     bool is_transposed = false;

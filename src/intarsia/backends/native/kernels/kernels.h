@@ -8,6 +8,7 @@
 namespace intarsia {
 
 std::unique_ptr<Kernel> direct(const Filter& filter);
+std::unique_ptr<Kernel> direct_in_blocks(const Filter& filter);
 std::unique_ptr<Kernel> direct_transposed(const Filter& filter);
 std::unique_ptr<Kernel> few_inputs(const Filter& filter);
 std::unique_ptr<Kernel> few_outputs(const Filter& filter);
@@ -39,6 +40,7 @@ struct Registered {
 };
 
 constexpr Registered kKernels[] = {
+    {"DirectPicture", 2, {1, 0, 0}, direct_in_blocks, false, Form::kBlocks, kAny, kAny},
     {"DirectSignal", 1, {1, 1, 0}, direct, false, Form::kBlocks, kAny, kAny},
     {"DirectVolume", 3, {0, 0, 0}, direct, false, Form::kBlocks, kAny, kAny},
     {"FewInputsSignal", 1, {1, 1, 0}, few_inputs, false, Form::kPlainImage, kAny, kAny},

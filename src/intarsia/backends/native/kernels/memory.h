@@ -37,8 +37,9 @@ inline Memory allocate(std::size_t floats) {
 }
 
 // This thread's working memory, the same from call to call: to touch a page for the first time costs more than the
-// arithmetic done on it.
-inline float* scratch(std::size_t floats) {
+// arithmetic done on it. Who needs two at one time takes them by different numbers.
+template <int Number = 0>
+float* scratch(std::size_t floats) {
     thread_local Memory memory{nullptr, std::free};
     thread_local std::size_t size = 0;
     if (floats > size || kSanitized) {

@@ -1,12 +1,14 @@
 // Filters of 1x1 with stride 1 and no padding: a product of pixels and weights, both as the host's blocks have them. The
 // pixels may go through a product and a sum of each channel first, while they are in the cache.
 #include <algorithm>
+#include <mutex>
 #include <vector>
 
 #include "blocks/channelwise.h"
-#include "gemm.h"
+#include "kernels/products/gemm.h"
 #include "kernels.h"
 #include "memory.h"
+#include "kernels/products/short_gemm.h"
 
 namespace intarsia {
 
@@ -25,6 +27,7 @@ class Pointwise : public Kernel {
     }
 
     void run(const Call& call, const Threads& threads) const override {
+        if (filter_.bits == 16) std::call_once(once_, [&] { rounded_ = rounded(call.weights); });
         const std::size_t pixels = call.in[0] * call.in[1] * call.in[2];
         const std::size_t panels = steps(filter_.channels_out / kBlock, kPanel);
         const std::size_t most = std::max(kRows, kCache / filter_.channels_in / kRows * kRows);
@@ -45,21 +48,30 @@ class Pointwise : public Kernel {
     }
 
   private:
-    // Of the input, as the product reads them, and how far it is from a block to the next.
+    // Of the input, as the product reads them, and how far it is from a block to the next; in 16 bits, if scales say so.
     struct Pixels {
-        const float* data;
+        const void* data;
         std::size_t stride;
+        const float* scales;
     };
 
     Pixels pixels_of(const Call& call, std::size_t image, std::size_t pixels, std::size_t first,
                      std::size_t count) const {
         const std::size_t blocks = filter_.channels_in / kBlock;
         const float* x = call.x + (image * blocks * pixels + first) * kBlock;
-        if (!call.before) return {x, pixels * kBlock};
-        float* own = scratch(blocks * count * kBlock);
-        for (std::size_t block = 0; block < blocks; ++block)
-            affine_pixels(*call.before, block, x + block * pixels * kBlock, own + block * count * kBlock, count);
-        return {own, count * kBlock};
+        std::size_t stride = pixels * kBlock;
+        if (call.before) {
+            float* own = scratch(blocks * count * kBlock);
+            for (std::size_t block = 0; block < blocks; ++block)
+                affine_pixels(*call.before, block, x + block * stride, own + block * count * kBlock, count);
+            x = own;
+            stride = count * kBlock;
+        }
+        if (filter_.bits == 32) return {x, stride, nullptr};
+        float* const scales = scratch<1>(steps(blocks * count, 2) * kBlock + count);
+        auto* const numbers = reinterpret_cast<std::int16_t*>(scales + count);
+        round_rows(x, stride, blocks, count, numbers, count * kBlock, scales);
+        return {numbers, count * kBlock, scales};
     }
 
     void multiply_panel(const Call& call, std::size_t image, std::size_t pixels, std::size_t first, std::size_t count,
@@ -67,24 +79,47 @@ class Pointwise : public Kernel {
         const std::size_t blocks_in = filter_.channels_in / kBlock, blocks_out = filter_.channels_out / kBlock;
         const std::size_t block = panel * kPanel, vecs = std::min(kPanel, blocks_out - block);
         const std::size_t to = ((image * blocks_out + block) * pixels + first) * kBlock;
+        const auto multiply_all = [&](auto product) {
+            product.v_stride = read.stride;
+            product.taps = 1;
+            product.blocks = blocks_in;
+            product.m = call.y + to;
+            product.m_stride = pixels * kBlock;
+            product.bias = bias_.data() + block * kBlock;
+            product.sum = call.sum ? call.sum + to : nullptr;
+            product.finish = &call.finish;
+            multiply(product, count, vecs);
+        };
+        if (read.scales) {
+            ShortProduct product{};
+            product.v = static_cast<const std::int16_t*>(read.data);
+            product.v_scales = read.scales;
+            product.v_scales_row = 1;
+            product.u = rounded_.numbers + block * filter_.channels_in * kBlock;
+            product.u_scales = rounded_.scales + block * kBlock;
+            return multiply_all(product);
+        }
         Product product{};
-        product.v = read.data;
-        product.v_stride = read.stride;
+        product.v = static_cast<const float*>(read.data);
         product.u = call.weights + block * filter_.channels_in * kBlock;
         product.u_channel = kBlock;
         product.u_stride = filter_.channels_in * kBlock;
-        product.taps = 1;
-        product.blocks = blocks_in;
-        product.m = call.y + to;
-        product.m_stride = pixels * kBlock;
-        product.bias = bias_.data() + block * kBlock;
-        product.sum = call.sum ? call.sum + to : nullptr;
-        product.finish = &call.finish;
-        multiply(product, count, vecs);
+        multiply_all(product);
+    }
+
+    // From weights as the host's blocks have them: [K/B][C][B].
+    [[gnu::cold]] ShortWeights rounded(const float* weights) const {
+        const std::size_t channels = filter_.channels_in;
+        return short_weights(1, filter_.channels_out / kBlock, 1, channels,
+                             [=](std::size_t, std::size_t block, std::size_t, std::size_t c) {
+                                 return weights + (block * channels + c) * kBlock;
+                             });
     }
 
     Filter filter_;
     std::vector<float> bias_;
+    mutable std::once_flag once_;
+    mutable ShortWeights rounded_;
 };
 
 }  // namespace

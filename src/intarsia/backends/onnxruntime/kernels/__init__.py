@@ -48,6 +48,7 @@ KERNELS: tuple[Kernel, ...] = (
     *direct.KERNELS,
     *few_inputs.KERNELS,
     *transposed.KERNELS,
+    direct.PICTURE,
 )
 """All of them; of two that take a convolution the first has it."""
 

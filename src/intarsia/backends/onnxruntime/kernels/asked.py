@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from intarsia.target import Target
 
 OPTION = "kernels"
+_PRECISION = "inference-precision"
+_BITS = {"f32": 32, "i16": 16}
 
 
 def asked(target: Target) -> dict[str, str]:
@@ -23,6 +25,11 @@ def asking(target: Target, kernels: Mapping[str, str]) -> Target:
     """The target with these kernels by node, and no others."""
     texts = tuple(f"{node}={kernel}" for node, kernel in kernels.items())
     return target.with_options({OPTION: texts or None})
+
+
+def bits_of(target: Target) -> int:
+    """Of the numbers that Winograd's kernels multiply: 32 where they are floats."""
+    return _BITS[target[_PRECISION]]
 
 
 def misnamed(target: Target, known: Mapping[str, tuple[str, ...]]) -> str | None:

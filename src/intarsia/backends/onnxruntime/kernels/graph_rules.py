@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,20 +21,21 @@ if TYPE_CHECKING:
 
 _BLOCKS, _PLAIN = "blocks", "plain"
 _CONVOLUTIONS = {"Conv", TRANSPOSED}
+_IN_FLOATS = tuple(kernel for kernel in KERNELS if not kernel.only_short)
 _BETWEEN = {"DepthToSpace", "Elu", "InstanceNormalization", "LRN"}
 """Nodes that are ours where they stand between operators on blocks."""
 
 
 def ours() -> str:
     """What the kernels compute, in words."""
-    return f"convolution {' or '.join(each.filters for each in KERNELS)}"
+    return f"convolution {' or '.join(each.filters for each in _IN_FLOATS)}"
 
 
 def lack(graph: Graph, block: int) -> str | None:
     """Why nothing can be replaced, by what is in the way of the convolution that comes nearest; ``None`` if it can."""
     furthest, reason = 0, f"no {ours()} to replace"
     for facts in dict.fromkeys(_facts(node, graph) for node in graph.nodes if _is_convolution(node)):
-        for kernel in KERNELS:
+        for kernel in _IN_FLOATS:
             obstacles = tuple(_obstacles(facts, kernel, block))
             passed = next((place for place, each in enumerate(obstacles) if each is not None), None)
             if passed is None:
@@ -117,6 +118,13 @@ def kernels(graph: Graph, block: int, *, every: bool = False) -> Mapping[str, tu
     return found
 
 
+def short_nodes(graph: Graph, block: int) -> frozenset[str]:
+    """The ids of the nodes that a kernel of ours computes which can multiply numbers of 16 bits."""
+    taking = cache(partial(_taking, block=block, kernels=KERNELS))
+    taken = ((node.id, taking(_facts(node, graph))) for node in graph.nodes if _is_convolution(node))
+    return frozenset(node for node, kernel in taken if kernel is not None and kernel.has_short)
+
+
 def _sizes(node: Node, graph: Graph) -> tuple[int, ...] | None:
     """Of a convolution's result, without channels, where all are known."""
     shape = graph.values[node.outputs[0]].shape
@@ -164,6 +172,6 @@ def _maker(name: str, graph: Graph) -> Node | None:
     return None if producer is None else graph.nodes[producer]
 
 
-def _taking(facts: _Facts, block: int) -> Kernel | None:
-    takers = (each for each in KERNELS if all(found is None for found in _obstacles(facts, each, block)))
+def _taking(facts: _Facts, block: int, kernels: Sequence[Kernel] = _IN_FLOATS) -> Kernel | None:
+    takers = (each for each in kernels if all(found is None for found in _obstacles(facts, each, block)))
     return next(takers, None)

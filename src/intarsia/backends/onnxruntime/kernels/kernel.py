@@ -40,6 +40,8 @@ class Kernel:
         reads_plain: Whether it reads an image that is not in blocks.
         is_transposed: Whether it takes transposed convolutions.
         is_usual: Whether it computes what it takes if nobody asks for another kernel; else it has to be asked for.
+        has_short: Whether it can multiply numbers of 16 bits; then it is the usual one where that is asked for.
+        only_short: Whether nothing else of it is worth having.
     """
 
     operator: str
@@ -51,6 +53,8 @@ class Kernel:
     reads_plain: bool = False
     is_transposed: bool = False
     is_usual: bool = True
+    has_short: bool = False
+    only_short: bool = False
 
     @property
     def ways(self) -> tuple[str, ...]:
@@ -113,4 +117,5 @@ def winograd(operator: str, taps: tuple[int | None, ...]) -> Kernel:
         tiles=tuple(range(2, _MOST_POINTS - side + 2, 2)),
         taps=side,
         packs=5 if len(taps) > 2 else 0,
+        has_short=True,
     )

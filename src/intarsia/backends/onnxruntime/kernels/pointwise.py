@@ -1,6 +1,7 @@
 """Filters of 1x1: a product of pixels and weights, whose sums stay in registers over all channels.
 
-ONNX Runtime's kernel is as fast on most layers. Ours is the usual one where it multiplies and shifts its input as well.
+ONNX Runtime's kernel is as fast on most layers. Ours is the usual one where it multiplies and shifts its input as well,
+and in 16 bits.
 """
 
 from __future__ import annotations
@@ -17,4 +18,4 @@ def _obstacles(convolution: Convolution, block: int) -> Obstacles:
     yield None if all(count % block == 0 for count in convolution.channels) else unblocked
 
 
-KERNEL = Kernel(operator="Pointwise", filters="of 1x1", obstacles=_obstacles, is_usual=False)
+KERNEL = Kernel(operator="Pointwise", filters="of 1x1", obstacles=_obstacles, is_usual=False, has_short=True)

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "host/blocked.h"
-#include "kernels/packed_product.h"
+#include "kernels/products/packed_product.h"
 
 namespace intarsia {
 

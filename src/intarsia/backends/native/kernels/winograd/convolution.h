@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernels/finish.h"
-#include "kernels/gemm.h"
+#include "kernels/products/gemm.h"
 #include "kernels/kernel.h"
 #include "transform.h"
 
@@ -84,18 +84,18 @@ struct Convolution {
             const std::size_t from = slice - filter.before[0];  // in front of the image it wraps round, past the end
             float* to = v.at(0, block) + slice * count * kBlock;
             if (from < call.in[0])
-                transform_slice(first, count, block, from, to, v.frequency);
+                transform_slice(place(first), count, block, from, to, v.frequency);
             else
                 for (std::size_t f = 0; f < kFrequencies; ++f)
                     std::fill_n(to + f * v.frequency, count * kBlock, 0.0f);
         }
     }
 
-    void transform_slice(std::size_t first, std::size_t count, std::size_t block, std::size_t slice, float* to,
+    // `count` tiles from one on, in one slice that there is.
+    void transform_slice(Place at, std::size_t count, std::size_t block, std::size_t slice, float* to,
                          std::size_t frequency) const {
         alignas(64) float patch[kFrequencies * kBlock];
         const std::size_t rows = call.in[1], columns = call.in[2], plane = rows * columns * kBlock;
-        Place at = place(first);
         for (std::size_t i = 0; i < count; ++i, at = after(at), to += kBlock) {
             const float* image = call.x + ((at.image * blocks_in() + block) * call.in[0] + slice) * plane;
             const std::size_t top = at.top - filter.before[1], left = at.left - filter.before[2];

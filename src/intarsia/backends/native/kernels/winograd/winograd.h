@@ -9,54 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "convolution.h"
-#include "kernels/memory.h"
+#include "division.h"
+#include "short_division.h"
 
 namespace intarsia {
-
-// Rows that one thread takes through all three steps: a few runs of the product's registers, so that the chunk stays near
-// the thread while the weights go past; of half as many, the weights would go past twice as often.
-constexpr std::size_t kChunk = steps(24, kRows) * kRows;
-// Rows that all threads take through a step together: as many as bound the memory, and stay in the shared cache.
-constexpr std::size_t kGroup = 8 * kChunk;
-
-// An even number of equal chunks, for two threads or more.
-inline std::size_t chunks_of(std::size_t rows) { return steps(steps(rows, kChunk), 2) * 2; }
-
-// Each chunk by itself: every thread reads all weights for each of its chunks, and waits for no other. A frequency of m
-// takes the place of the frequency of v before its own, which is done with: half the memory to keep in the cache.
-template <typename Convolution>
-void run_in_chunks(const Convolution& conv, const Threads& threads) {
-    const std::size_t tiles = conv.tiles(), chunk = steps(tiles, chunks_of(tiles * conv.depth()));
-    threads.share(steps(tiles, chunk), [&](std::size_t index) {
-        const std::size_t first = index * chunk, count = std::min(chunk, tiles - first);
-        const std::size_t v_rows = count * conv.slices(), m_rows = count * conv.depth();
-        const std::size_t stride = std::max(spectrum_stride(conv.blocks_in(), v_rows),
-                                            spectrum_stride(conv.blocks_out(), m_rows));
-        const Spectrum m{scratch((conv.kFrequencies + 1) * stride), stride, m_rows * kBlock};
-        const Spectrum v{m.data + stride, stride, v_rows * kBlock};
-        for (std::size_t b = 0; b < conv.blocks_in(); ++b) conv.transform_input(first, count, b, v);
-        for (std::size_t f = 0; f < conv.kFrequencies; ++f) conv.multiply_frequency(f, count, v, m);
-        for (std::size_t b = 0; b < conv.blocks_out(); ++b) conv.transform_output(first, count, b, m);
-    });
-}
-
-// A group of tiles through one step after the other: its weights are read once, v and m pass through the shared cache.
-template <typename Convolution>
-void run_in_steps(const Convolution& conv, const Threads& threads) {
-    const std::size_t tiles = conv.tiles(), group = steps(tiles, steps(tiles * conv.depth(), kGroup));
-    for (std::size_t first = 0; first < tiles; first += group) {
-        const std::size_t count = std::min(group, tiles - first);
-        const std::size_t v_rows = count * conv.slices(), m_rows = count * conv.depth();
-        const std::size_t v_stride = spectrum_stride(conv.blocks_in(), v_rows);
-        const std::size_t m_stride = spectrum_stride(conv.blocks_out(), m_rows);
-        const Spectrum v{scratch(conv.kFrequencies * (v_stride + m_stride)), v_stride, v_rows * kBlock};
-        const Spectrum m{v.data + conv.kFrequencies * v_stride, m_stride, m_rows * kBlock};
-        threads.share(conv.blocks_in(), [&](std::size_t b) { conv.transform_input(first, count, b, v); });
-        threads.share(conv.kFrequencies, [&](std::size_t f) { conv.multiply_frequency(f, count, v, m); });
-        threads.share(conv.blocks_out(), [&](std::size_t b) { conv.transform_output(first, count, b, m); });
-    }
-}
 
 // The way that moves less between a thread's own cache and the shared one: the weights once more for each chunk but
 // the first, or v and m out and in again. (Counted per frequency in blocks. The passage of v and m weighs 5: from 3.5
@@ -118,9 +74,10 @@ class Winograd : public Kernel {
         const std::size_t costs[] = {cost_as_asked(std::get<Convolution<Outs, Taps>>(convolutions), Outs)...};
         const auto best = std::size_t(std::min_element(std::begin(costs), std::end(costs)) - costs);
         std::size_t index = 0;
-        ((index++ == best ? run_with(std::get<Convolution<Outs, Taps>>(convolutions), weights_[best], threads)
-                          : void()),
-         ...);
+        const auto with = [&](auto& conv) {
+            filter_.bits == 16 ? run_short(conv, weights_[best], threads) : run_with(conv, weights_[best], threads);
+        };
+        ((index++ == best ? with(std::get<Convolution<Outs, Taps>>(convolutions)) : void()), ...);
     }
 
   private:
@@ -135,6 +92,7 @@ class Winograd : public Kernel {
     struct Weights {
         std::once_flag once;
         Memory data{nullptr, nullptr};
+        ShortWeights rounded;
     };
 
     template <typename Convolution>
@@ -142,6 +100,24 @@ class Winograd : public Kernel {
         std::call_once(weights.once, [&] { weights.data = transformed(conv); });
         conv.weights = weights.data.get();
         run_best(conv, threads);
+    }
+
+    template <std::size_t Out>
+    void run_short(const Convolution<Out, Taps>& conv, Weights& weights, const Threads& threads) const {
+        std::call_once(weights.once, [&] { weights.rounded = rounded(transformed(conv), conv.kFrequencies); });
+        run_best(ShortConvolution<Out, Taps>{conv, weights.rounded}, threads);
+    }
+
+    [[gnu::cold]] ShortWeights rounded(const Memory& floats, std::size_t frequencies) const {
+        const std::size_t depth = filter_.taps[0], channels = blocks_.in * kBlock;
+        const std::size_t rows = depth * channels, group = rows * blocks_.out;
+        return short_weights(frequencies * blocks_.groups, blocks_.out, depth, channels,
+                             [&](std::size_t part, std::size_t block, std::size_t slice, std::size_t c) {
+                                 const std::size_t panel = block / kPanel * kPanel, row = slice * channels + c;
+                                 const std::size_t vecs = std::min(kPanel, blocks_.out - panel);
+                                 const std::size_t lanes = part * group + panel * rows + row * vecs + block - panel;
+                                 return &floats[lanes * kBlock];
+                             });
     }
 
     // Once for each layer: small code is worth more than quick code.

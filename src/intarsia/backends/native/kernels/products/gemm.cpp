@@ -1,4 +1,4 @@
-#include "gemm.h"
+#include "kernels/products/gemm.h"
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The product of rows and a panel of weights: some rows at a time, summed in registers over all channels.
 #pragma once
 
-#include "finish.h"
+#include "kernels/finish.h"
 
 namespace intarsia {
 

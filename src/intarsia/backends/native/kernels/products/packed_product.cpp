@@ -1,4 +1,4 @@
-#include "kernels/packed_product.h"
+#include "kernels/products/packed_product.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/exponential.h"
-#include "kernels/vector.h"
+#include "kernels/integers.h"
 
 namespace intarsia {
 namespace {
@@ -23,12 +23,9 @@ constexpr std::size_t kLine = 64;
 constexpr std::int32_t kMiddle = 8;     // stands for zero in 4 bits, and in the upper 4 of 6
 
 #if defined(__AVX512F__)
-using Ints = __m512i;  // 32-bit sums, or twice as many 16-bit numbers
-inline Ints every(std::int32_t value) { return _mm512_set1_epi32(value); }
 inline Ints wide(const std::uint8_t* codes) {
     return _mm512_maskz_cvtepi8_epi16(0xffffffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)));
 }
-inline Ints words(const std::uint8_t* codes) { return _mm512_loadu_si512(codes); }
 template <int Bits>
 Ints lowest(Ints words) {
     return _mm512_and_si512(words, _mm512_set1_epi16((1 << Bits) - 1));
@@ -49,13 +46,6 @@ Ints upper_of(Ints words) {
                                   : _mm512_maskz_srli_epi16(0xffffffff, words, Place == 0 ? 0 : 4 * Place - 2);
     return _mm512_and_si512(moved, _mm512_set1_epi16(0x3c));
 }
-inline Ints add_products(Ints sums, Ints a, Ints b) { return _mm512_add_epi32(sums, _mm512_madd_epi16(a, b)); }
-inline Vec to_floats(Ints numbers) { return _mm512_maskz_cvtepi32_ps(0xffff, numbers); }
-inline Ints nearest(Vec numbers) { return _mm512_maskz_cvtps_epi32(0xffff, numbers); }
-inline Ints sum(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
-inline void store_narrow(std::int16_t* to, Ints numbers) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_maskz_cvtsepi32_epi16(0xffff, numbers));
-}
 // Of floats without their lower halves.
 inline Vec widened(const std::uint8_t* halves) {
     const __m256i narrow = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves));
@@ -63,12 +53,9 @@ inline Vec widened(const std::uint8_t* halves) {
     return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xffff, upper, 16));
 }
 #else
-using Ints = __m256i;
-inline Ints every(std::int32_t value) { return _mm256_set1_epi32(value); }
 inline Ints wide(const std::uint8_t* codes) {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes)));
 }
-inline Ints words(const std::uint8_t* codes) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes)); }
 template <int Bits>
 Ints lowest(Ints words) {
     return _mm256_and_si256(words, _mm256_set1_epi16((1 << Bits) - 1));
@@ -86,14 +73,6 @@ template <int Place>
 Ints upper_of(Ints words) {
     const Ints moved = Place == 0 ? _mm256_slli_epi16(words, 2) : _mm256_srli_epi16(words, Place == 0 ? 0 : 4 * Place - 2);
     return _mm256_and_si256(moved, _mm256_set1_epi16(0x3c));
-}
-inline Ints add_products(Ints sums, Ints a, Ints b) { return _mm256_add_epi32(sums, _mm256_madd_epi16(a, b)); }
-inline Vec to_floats(Ints numbers) { return _mm256_cvtepi32_ps(numbers); }
-inline Ints nearest(Vec numbers) { return _mm256_cvtps_epi32(numbers); }
-inline Ints sum(Ints a, Ints b) { return _mm256_add_epi32(a, b); }
-inline void store_narrow(std::int16_t* to, Ints numbers) {
-    const __m128i low = _mm256_castsi256_si128(numbers), high = _mm256_extracti128_si256(numbers, 1);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_packs_epi32(low, high));
 }
 inline Vec widened(const std::uint8_t* halves) {
     const __m256i upper = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves)));
@@ -197,15 +176,15 @@ inline void run_of(const std::uint8_t* codes, const Factor& x, std::size_t row, 
     } else if constexpr (Bits == 6) {
         const std::uint8_t* low = codes + code_bytes(4);
         for (std::size_t i = 0; i < 2; ++i) {
-            const Ints rest = words(low + i * 4 * kBlock);
-            add_in_6_bits<0>(words(codes + i * 4 * kBlock), rest, i, add);
-            add_in_6_bits<2>(words(codes + (i + 2) * 4 * kBlock), rest, i + 2, add);
+            const Ints rest = load_ints(low + i * 4 * kBlock);
+            add_in_6_bits<0>(load_ints(codes + i * 4 * kBlock), rest, i, add);
+            add_in_6_bits<2>(load_ints(codes + (i + 2) * 4 * kBlock), rest, i + 2, add);
         }
     } else {
         constexpr std::size_t kLow = Bits == 4 ? 4 : Bits - 8;  // bits that lie in words
         const std::uint8_t* low = codes + (Bits == 4 ? 0 : code_bytes(8));
         for (std::size_t i = 0; i < kLow; ++i) {
-            Ints left = words(low + i * 4 * kBlock);
+            Ints left = load_ints(low + i * 4 * kBlock);
             for (std::size_t pair = i; pair < kPairs; pair += kLow, left = without_lowest<kLow>(left)) {
                 const Ints part = lowest<kLow>(left);
                 if constexpr (Bits == 4) {
