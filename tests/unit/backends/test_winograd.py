@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import util
 
 import numpy as np
@@ -120,6 +121,32 @@ def test_kernels_may_be_asked_for_and_what_is_no_kernel_of_a_layer_is_refused() 
     assert told.endswith("and there are tile-2, tile-4, tile-6, host")
     assert [each.name for each in engine.kernel_choices(model, TARGET)[layer]] == ["", "tile-4", "host"]
     assert engine.kernel_choices(model, asking) == {}
+
+
+def test_in_16_bits_ours_compute_what_the_host_was_faster_at_in_floats() -> None:
+    case = Case(
+        name="two",
+        nodes=(node("Conv", "x w", "a", pads=[1, 1, 1, 1]), node("Elu", "a", "b"), node("Conv", "b v", strides=[2, 2])),
+        inputs={"x": f32(1, 8, 12, 12)},
+        weights={"w": (16, 8, 3, 3), "v": (8, 16, 3, 3)},
+    )
+    model, engine = graph(case), WinogradBackend()
+    first, elu, last = (each.id for each in model.nodes)
+    short = Target("winograd -inference-precision=i16")
+    asking = engine.with_kernels(short, {first: "tile-2", elu: "host", last: "host"})
+    assert engine.in_less(asking, model) == engine.with_kernels(short, {first: "tile-2", elu: "host"})
+    assert engine.in_less(engine.with_kernels(short, {last: "host"}), model) == short
+
+
+def test_without_a_convolution_of_ours_nothing_is_in_16_bits() -> None:
+    depthwise = convolution(channels=(8, 8), group=8)
+    depthwise = replace(depthwise, weights={"w": (8, 1, 3, 3)})
+    assert WinogradBackend().in_less(Target("winograd -inference-precision=i16"), graph(depthwise)) is None
+
+
+def test_what_is_compiled_in_16_bits_is_not_what_is_in_floats() -> None:
+    """The options by which an artifact differs are those that reading the target changes."""
+    assert {"inference-precision", "kernels"} <= set(WinogradBackend.traits.compiled_by)
 
 
 def test_what_the_library_lacks_makes_the_engine_absent(monkeypatch: pytest.MonkeyPatch) -> None:

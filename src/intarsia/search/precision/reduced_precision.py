@@ -121,7 +121,8 @@ class ReducedPrecisionSearch:
             if isinstance(error, Failure):
                 self.trials.keep(f"failed at {error.stage}: {error.reason}", plan, IN_TYPES)
             elif not self.trials.fits(error):
-                if error <= self.trials.aim:  # other inputs may do worse, and then the part below ships
+                # Other inputs may do better or worse than these; if they do worse, the part below ships.
+                if error <= PRECISION.hopeful * self.trials.aim:
                     self.trials.keep(self.trials.reduced(plan, partitions), plan, IN_TYPES)
                 self.trials.keep(self._cut(plan, partitions, error, choosers), plan, IN_TYPES)
             elif self.trials.keep(self.trials.reduced(plan, partitions), plan, IN_TYPES):

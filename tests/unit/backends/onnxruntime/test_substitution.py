@@ -130,6 +130,36 @@ def test_no_bias_is_added_where_no_sum_follows() -> None:
     assert list(after.graph.node[0].input) == ["x", "w"]
 
 
+@pytest.mark.parametrize(
+    ("weights", "attributes", "in_floats", "in_16_bits"),
+    [
+        ((16, 8, 3, 3), {}, "Winograd3x3", "Winograd3x3"),
+        ((16, 8, 1, 1), {"pads": [0, 0, 0, 0], "kernel_shape": [1, 1]}, None, "Pointwise"),
+        ((16, 8, 3, 3), {"strides": [2, 2]}, None, "DirectPicture"),
+        ((16, 8, 7, 7), {"pads": [3, 3, 3, 3], "kernel_shape": [7, 7]}, None, "DirectPicture"),
+        ((8, 1, 3, 3), {"group": 8}, None, None),
+    ],
+)
+def test_in_16_bits_ours_compute_more_convolutions(
+    weights: Sequence[int], attributes: Mapping[str, Any], in_floats: str | None, in_16_bits: str | None
+) -> None:
+    content = blocked("x w b s", weights=weights, **attributes).SerializeToString()
+    for bits, kernel in ((32, in_floats), (16, in_16_bits)):
+        done = substitute(content, BLOCK, Original(bits=bits))
+        assert done.kernels == (() if kernel is None else (("y", kernel),))
+        [node] = parsed(done.content).graph.node
+        assert attributes_of(node).get("bits", 32) == (bits if kernel else 32)
+
+
+def test_a_kernel_without_16_bits_is_as_it_was() -> None:
+    proto = blocked(weights=(8, 8, 3, 3), pads=[0, 0, 0, 0])
+    proto.graph.node[0].output[0] = "blocks"
+    proto.graph.node.append(helper.make_node("ReorderOutput", ["blocks"], ["y"], domain=HOST[0], channels=3))
+    done = substitute(proto.SerializeToString(), BLOCK, Original(bits=16))
+    assert done.kernels == (("blocks", "FewOutputs"),)
+    assert "bits" not in attributes_of(parsed(done.content).graph.node[0])
+
+
 def test_each_layer_of_ours_is_listed_by_its_name_in_the_model() -> None:
     proto = blocked()
     proto.graph.node[0].name = "stem_nchwc"

@@ -12,16 +12,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intarsia.backends.contract.failures import Cause
+from intarsia.backends.native import library
 from intarsia.config import RunSettings
 from intarsia.config.precision import Precision, Scheme
 from intarsia.cost.records.record import Failure
+from intarsia.graph import load_model
 from intarsia.graph.quantise import layers_of
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
 from intarsia.search.precision import candidates
-from intarsia.search.precision.candidates import Cut, in_reduced_types, most_that_fits, on_extensions, spread, with_rest
+from intarsia.search.precision.candidates import (
+    Cut,
+    in_fine_types,
+    in_reduced_types,
+    most_that_fits,
+    on_extensions,
+    spread,
+    with_rest,
+)
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
+from tests.conformance.boundary_cases import SMALL_NET
 from tests.unit.graph.quantise.networks import decoder, loaded
 from tests.unit.search.fakes import chain_problem
 
@@ -46,6 +57,17 @@ def test_each_engine_that_can_computes_in_less() -> None:
     assert found == (mix[0], Partition(target=REDUCED, nodes=("b",)))
     assert [part.precisions for part in found] == [(), ("bf16",)]
     assert list(in_reduced_types(DECODER, mix[:1])) == []
+
+
+def test_only_a_type_that_errs_little_goes_along_with_other_schemes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "this_machine", lambda: SimpleNamespace(isa=("avx512_bf16", "avx512_vnni")))
+    monkeypatch.setattr(library, "block", lambda: 8)
+    graph = load_model(SMALL_NET.model())
+    nodes = tuple(node.id for node in graph.nodes)
+    ours, other = Partition(target=Target("winograd"), nodes=nodes), Partition(target=EXACT, nodes=nodes)
+    short = replace(ours, target=Target("winograd -inference-precision=i16"))
+    assert in_fine_types(graph, [ours, other]) == (short, other)
+    assert in_fine_types(DECODER, [ours]) == (ours,)
 
 
 def test_a_part_may_compute_in_a_type_and_in_schemes() -> None:
