@@ -52,9 +52,10 @@ def test_each_engine_within_reach_is_tried_at_its_best_and_one_mix() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "kept"), [(0.0095, ["whole"]), (0.0098, ["whole", "part"]), (0.01, ["whole", "part"]), (0.0101, ["part"])]
+    ("error", "kept"),
+    [(0.0095, ["whole"]), (0.0098, ["whole", "part"]), (0.0119, ["whole", "part"]), (0.0121, ["part"])],
 )
-def test_a_whole_plan_is_tried_up_to_the_error_and_near_it_a_part_too(
+def test_a_whole_plan_is_tried_up_to_somewhat_more_than_the_error_and_near_it_a_part_too(
     monkeypatch: pytest.MonkeyPatch, error: float, kept: list[str]
 ) -> None:
     problem = chain_problem(2, [Target("openvino")])
