@@ -8,15 +8,27 @@ namespace intarsia {
 
 namespace {
 
+// Sums [row][block] to what becomes of them.
+[[gnu::noinline]] void finish_rows(const Product& p, const Vec* sums, std::size_t rows, std::size_t vecs) {
+    for (std::size_t row = 0; row < rows; ++row)
+        for (std::size_t i = 0; i < vecs; ++i, ++sums) {
+            const std::size_t at = i * p.m_stride + row * kBlock;
+            Vec value = *sums + load(p.bias + i * kBlock);
+            if (p.sum) value = value + load(p.sum + at);
+            store(p.m + at, finished(value, *p.finish));
+        }
+}
+
 // The sums stay in registers only where every loop over them is unrolled.
-template <std::size_t Rows, std::size_t Vecs, bool IsResult>
+template <std::size_t Rows, std::size_t Vecs>
 void multiply_rows(const Product& p) {
+    const bool is_result = p.bias != nullptr;
     Vec sum[Rows][Vecs];
 #pragma GCC unroll 14
     for (std::size_t row = 0; row < Rows; ++row)
 #pragma GCC unroll 2
         for (std::size_t i = 0; i < Vecs; ++i) sum[row][i] = broadcast(0);
-    if (IsResult) {
+    if (is_result) {
         // Results go to memory, which takes as long as the sums: lines are called in before there is anything to write.
 #pragma GCC unroll 14
         for (std::size_t row = 0; row < Rows; ++row)
@@ -40,40 +52,38 @@ void multiply_rows(const Product& p) {
                 }
             }
     }
+    if (is_result) {
+        // Only this much is unrolled: the rest is little of the time, and would be most of the code.
+        alignas(64) Vec sums[Rows][Vecs];
+#pragma GCC unroll 14
+        for (std::size_t row = 0; row < Rows; ++row)
+#pragma GCC unroll 2
+            for (std::size_t i = 0; i < Vecs; ++i) sums[row][i] = sum[row][i];
+        return finish_rows(p, &sums[0][0], Rows, Vecs);
+    }
 #pragma GCC unroll 14
     for (std::size_t row = 0; row < Rows; ++row)
 #pragma GCC unroll 2
-        for (std::size_t i = 0; i < Vecs; ++i) {
-            const std::size_t at = i * p.m_stride + row * kBlock;
-            Vec value = sum[row][i];
-            if (IsResult) {
-                value = value + load(p.bias + i * kBlock);
-                if (p.sum) value = value + load(p.sum + at);
-                value = finished(value, *p.finish);
-            }
-            store(p.m + at, value);
-        }
+        for (std::size_t i = 0; i < Vecs; ++i) store(p.m + i * p.m_stride + row * kBlock, sum[row][i]);
 }
 
 using Rows = std::array<void (*)(const Product&), kRows>;
 
-template <std::size_t Vecs, bool IsResult, std::size_t... Row>
+template <std::size_t Vecs, std::size_t... Row>
 constexpr Rows kernels_of(std::index_sequence<Row...>) {
-    return {multiply_rows<Row + 1, Vecs, IsResult>...};
+    return {multiply_rows<Row + 1, Vecs>...};
 }
 
-// By whether the product is a result, by the blocks of the panel, and by rows.
-constexpr Rows kKernels[][kPanel] = {{kernels_of<1, false>(std::make_index_sequence<kRows>()),
-                                      kernels_of<2, false>(std::make_index_sequence<kRows>())},
-                                     {kernels_of<1, true>(std::make_index_sequence<kRows>()),
-                                      kernels_of<2, true>(std::make_index_sequence<kRows>())}};
+// By the blocks of the panel, and by rows.
+constexpr Rows kKernels[kPanel] = {kernels_of<1>(std::make_index_sequence<kRows>()),
+                                   kernels_of<2>(std::make_index_sequence<kRows>())};
 
 }  // namespace
 
 // In steps as equal as can be: a last step of one or two rows would starve the multipliers. Each step calls in its share
 // of the panel behind this one; evenly, since a core waits for no more than a dozen lines at once.
 void multiply(Product p, std::size_t rows, std::size_t vecs) {
-    const Rows& kernels = kKernels[p.bias != nullptr][vecs - 1];
+    const Rows& kernels = kKernels[vecs - 1];
     // In 32 bits, since a division takes as long as some of the steps' work.
     const auto count = static_cast<std::uint32_t>(rows), steps = (count + std::uint32_t{kRows} - 1) / std::uint32_t{kRows};
     const std::size_t channels = p.taps * p.blocks * kBlock;

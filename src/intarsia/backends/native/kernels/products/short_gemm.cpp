@@ -34,8 +34,27 @@ inline Ints pair_at(const std::int16_t* numbers) {
     return every(both);
 }
 
+// Sums [row][block] of one tap to floats, and what becomes of them.
+[[gnu::noinline]] void finish_rows(const ShortProduct& p, std::size_t tap, const Ints* sums, std::size_t rows,
+                                   std::size_t vecs) {
+    for (std::size_t row = 0; row < rows; ++row) {
+        const Vec scale = broadcast(p.v_scales[tap * p.v_scales_tap + row * p.v_scales_row]);
+        for (std::size_t i = 0; i < vecs; ++i, ++sums) {
+            const std::size_t at = i * p.m_stride + row * kBlock;
+            Vec value = to_floats(*sums) * (scale * load(p.u_scales + i * kBlock));
+            if (tap > 0) value = value + load(p.m + at);
+            if (p.bias) {  // of one tap
+                value = value + load(p.bias + i * kBlock);
+                if (p.sum) value = value + load(p.sum + at);
+                value = finished(value, *p.finish);
+            }
+            store(p.m + at, value);
+        }
+    }
+}
+
 // The sums stay in registers only where every loop over them is unrolled.
-template <typename Products, bool IsResult, std::size_t Rows, std::size_t Vecs>
+template <typename Products, std::size_t Rows, std::size_t Vecs>
 void multiply_rows(const ShortProduct& p) {
     const std::int16_t* u = p.u;
     for (std::size_t tap = 0; tap < p.taps; ++tap) {
@@ -57,58 +76,53 @@ void multiply_rows(const ShortProduct& p) {
                     for (std::size_t i = 0; i < Vecs; ++i) sum[row][i] = Products::add(sum[row][i], pixel, weight[i]);
                 }
             }
+        // Only this much is unrolled: what follows is little of the time, and would be most of the code.
+        alignas(64) Ints sums[Rows][Vecs];
 #pragma GCC unroll 14
-        for (std::size_t row = 0; row < Rows; ++row) {
-            const Vec scale = broadcast(p.v_scales[tap * p.v_scales_tap + row * p.v_scales_row]);
+        for (std::size_t row = 0; row < Rows; ++row)
 #pragma GCC unroll 2
-            for (std::size_t i = 0; i < Vecs; ++i) {
-                const std::size_t at = i * p.m_stride + row * kBlock;
-                Vec value = to_floats(sum[row][i]) * (scale * load(p.u_scales + i * kBlock));
-                if (tap > 0) value = value + load(p.m + at);
-                if (IsResult) {  // of one tap
-                    value = value + load(p.bias + i * kBlock);
-                    if (p.sum) value = value + load(p.sum + at);
-                    value = finished(value, *p.finish);
-                }
-                store(p.m + at, value);
-            }
-        }
+            for (std::size_t i = 0; i < Vecs; ++i) sums[row][i] = sum[row][i];
+        finish_rows(p, tap, &sums[0][0], Rows, Vecs);
     }
 }
 
 using Rows = std::array<void (*)(const ShortProduct&), kRows>;
 
-template <typename Products, bool IsResult, std::size_t Vecs, std::size_t... Row>
+template <typename Products, std::size_t Vecs, std::size_t... Row>
 constexpr Rows kernels_of(std::index_sequence<Row...>) {
-    return {multiply_rows<Products, IsResult, Row + 1, Vecs>...};
+    return {multiply_rows<Products, Row + 1, Vecs>...};
 }
 
-using All = std::array<std::array<Rows, kPanel>, 2>;
+// By the blocks of the panel, and by rows.
+struct Kernels {
+    std::size_t most;  // rows of one of them
+    Rows of[kPanel];
+};
 
-// By whether the product is a result, by the blocks of the panel, and by rows.
-template <typename Products>
-constexpr All kKernels = {{{kernels_of<Products, false, 1>(std::make_index_sequence<kRows>()),
-                            kernels_of<Products, false, 2>(std::make_index_sequence<kRows>())},
-                           {kernels_of<Products, true, 1>(std::make_index_sequence<kRows>()),
-                            kernels_of<Products, true, 2>(std::make_index_sequence<kRows>())}}};
+template <typename Products, std::size_t Most>
+constexpr Kernels kKernels = {Most,
+                              {kernels_of<Products, 1>(std::make_index_sequence<Most>()),
+                               kernels_of<Products, 2>(std::make_index_sequence<Most>())}};
 
-const All& kernels_here() {
+const Kernels& kernels_here() {
 #if defined(__AVX512F__)
-    if (__builtin_cpu_supports("avx512vnni")) return kKernels<OneStep>;
+    // Without that instruction nothing is gained: an artifact from another machine is to run here, in little code.
+    return __builtin_cpu_supports("avx512vnni") ? kKernels<OneStep, kRows> : kKernels<TwoSteps, 1>;
+#else
+    return kKernels<TwoSteps, kRows>;
 #endif
-    return kKernels<TwoSteps>;
 }
 
 }  // namespace
 
 // In steps as equal as can be, as in gemm.cpp.
 void multiply(ShortProduct p, std::size_t rows, std::size_t vecs) {
-    static const All& all = kernels_here();
-    const Rows& kernels = all[p.bias != nullptr][vecs - 1];
-    const auto count = static_cast<std::uint32_t>(rows), most = std::uint32_t{kRows}, steps = (count + most - 1) / most;
+    static const Kernels& kernels = kernels_here();
+    const auto count = static_cast<std::uint32_t>(rows), most = static_cast<std::uint32_t>(kernels.most);
+    const std::uint32_t steps = (count + most - 1) / most;
     for (std::uint32_t i = 0; i < steps; ++i) {
         const std::size_t step = count / steps + (i < count % steps);
-        kernels[step - 1](p);
+        kernels.of[vecs - 1][step - 1](p);
         p.v += step * kBlock;
         p.v_scales += step * p.v_scales_row;
         p.m += step * kBlock;
@@ -202,6 +216,57 @@ void round_rows(const float* x, std::size_t stride, std::size_t blocks, std::siz
         round_few_rows<kBlock>(x + row * kBlock, stride, blocks, most, numbers + row * kBlock, numbers_stride, scales + row);
     for (; row < rows; ++row)
         round_few_rows<1>(x + row * kBlock, stride, blocks, most, numbers + row * kBlock, numbers_stride, scales + row);
+}
+
+namespace {
+
+// Of `Tiles` tiles side by side, so many frequencies from one on; the loops over a vector's worth are unrolled. Two tiles at
+// a time, since their numbers fill a vector.
+template <std::size_t Tiles, std::size_t Few>
+void round_few(const ShortTiles& read, std::size_t f, std::size_t tile, std::int16_t* numbers, std::size_t frequency,
+               std::size_t block, float* scales, std::size_t scales_row) {
+    const std::size_t next = read.tiles * kBlock, plane = read.frequencies * next;
+    const float* const own = read.data + f * next + tile * kBlock;
+    alignas(64) float factors[Tiles][kBlock];
+    for (std::size_t t = 0; t < Tiles; ++t) {
+        Ints sizes[kBlock];
+#pragma GCC unroll 16
+        for (std::size_t k = 0; k < kBlock; ++k) sizes[k] = every(0);
+        const float* from = own + t * kBlock;
+        for (std::size_t b = 0; b < read.blocks; ++b, from += plane)
+#pragma GCC unroll 16
+            for (std::size_t k = 0; k < Few; ++k) sizes[k] = larger_size(sizes[k], load(from + k * next));
+        const Scales found = scales_of(largest_of_each(sizes), read.most);
+        store(scales + (tile + t) * scales_row + f, found.scales);
+        store(factors[t], found.factors);
+    }
+    for (std::size_t k = 0; k < Few; ++k) {
+        const Vec one = broadcast(factors[0][k]), two = broadcast(factors[Tiles - 1][k]);
+        const float* from = own + k * next;
+        std::int16_t* to = numbers + (f + k) * frequency + tile * kBlock;
+        for (std::size_t b = 0; b < read.blocks; ++b, from += plane, to += block) {
+            if constexpr (Tiles == 2)
+                store_short(to, load(from) * one, load(from + kBlock) * two);
+            else
+                store_narrow(to, nearest(load(from) * one));
+        }
+    }
+}
+
+}  // namespace
+
+void round_tiles(const ShortTiles& read, std::int16_t* numbers, std::size_t frequency, std::size_t block, float* scales,
+                 std::size_t scales_row) {
+    constexpr std::size_t rest = 36 % kBlock;  // of tiles of 6x6 values; those of 4x4 and 8x8 fill vectors
+    const auto round = [&](auto few, std::size_t f) {
+        std::size_t tile = 0;
+        for (; tile + 2 <= read.tiles; tile += 2)
+            round_few<2, few()>(read, f, tile, numbers, frequency, block, scales, scales_row);
+        if (tile < read.tiles) round_few<1, few()>(read, f, tile, numbers, frequency, block, scales, scales_row);
+    };
+    std::size_t f = 0;
+    for (; f + kBlock <= read.frequencies; f += kBlock) round(std::integral_constant<std::size_t, kBlock>(), f);
+    if (f < read.frequencies) round(std::integral_constant<std::size_t, rest>(), f);
 }
 
 }  // namespace intarsia

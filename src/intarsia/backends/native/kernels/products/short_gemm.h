@@ -58,4 +58,16 @@ float most_in_row(std::size_t channels);
 void round_rows(const float* x, std::size_t stride, std::size_t blocks, std::size_t rows, std::int16_t* numbers,
                 std::size_t numbers_stride, float* scales);
 
+// Tiles in the frequency domain: floats [block][frequency][tile][kBlock], and the largest number that a row is to have.
+struct ShortTiles {
+    const float* data;
+    std::size_t blocks, frequencies, tiles;
+    float most;
+};
+
+// Rounds each frequency of each tile: numbers [frequency][block][tile][kBlock] with so many from a frequency and a block
+// to the next, and scales [tile][frequency], whole vectors of them.
+void round_tiles(const ShortTiles& read, std::int16_t* numbers, std::size_t frequency, std::size_t block, float* scales,
+                 std::size_t scales_row);
+
 }  // namespace intarsia

@@ -9,7 +9,6 @@
 #include "convolution.h"
 #include "kernels/memory.h"
 #include "kernels/products/short_gemm.h"
-#include "kernels/products/short_rounding.h"
 
 namespace intarsia {
 
@@ -43,7 +42,7 @@ struct ShortConvolution : Convolution<Out, Taps> {
 
     // All input channels of tiles first .. first + count - 1, in all slices. These are some of the tiles of `v`, which
     // holds `rows` in each slice, these from `offset` on.
-    void transform_input(std::size_t first, std::size_t count, std::size_t offset, std::size_t rows,
+    [[gnu::noinline]] void transform_input(std::size_t first, std::size_t count, std::size_t offset, std::size_t rows,
                          const ShortSpectrum& v) const {
         const std::size_t blocks = this->blocks_in();
         const std::size_t most = std::max<std::size_t>(2, kRounded / (blocks * kFrequencies * kBlock) / 2 * 2);
@@ -67,7 +66,7 @@ struct ShortConvolution : Convolution<Out, Taps> {
     }
 
     // All output channels of one frequency.
-    void multiply_frequency(std::size_t frequency, std::size_t count, const ShortSpectrum& v, const Spectrum& m) const {
+    [[gnu::noinline]] void multiply_frequency(std::size_t frequency, std::size_t count, const ShortSpectrum& v, const Spectrum& m) const {
         const Blocks& all = this->blocks;
         const std::size_t channels = this->filter.taps[0] * all.in * kBlock;
         for (std::size_t g = 0; g < all.groups; ++g) {
@@ -92,51 +91,10 @@ struct ShortConvolution : Convolution<Out, Taps> {
     }
 
   private:
-    // From place `row` of `v` on, so many tiles: [block][frequency][tile][B]. Scales come first, for frequencies that fill
-    // a vector; two tiles at a time, since their numbers do.
+    // From place `row` of `v` on, so many tiles: [block][frequency][tile][B].
     void round(const float* own, std::size_t tiles, float most, std::size_t row, const ShortSpectrum& v) const {
-        std::size_t i = 0;
-        for (; i + 2 <= tiles; i += 2) round_tiles<2>(own + i * kBlock, tiles, most, row + i, v);
-        if (i < tiles) round_tiles<1>(own + i * kBlock, tiles, most, row + i, v);
-    }
-
-    template <std::size_t Tiles>
-    void round_tiles(const float* own, std::size_t tiles, float most, std::size_t row, const ShortSpectrum& v) const {
-        constexpr std::size_t whole = kFrequencies / kBlock * kBlock, rest = kFrequencies - whole;
-        for (std::size_t f = 0; f < whole; f += kBlock) round_few<Tiles, kBlock>(own, tiles, most, row, f, v);
-        if constexpr (rest > 0) round_few<Tiles, rest>(own, tiles, most, row, whole, v);
-    }
-
-    template <std::size_t Tiles, std::size_t Few>
-    void round_few(const float* own, std::size_t tiles, float most, std::size_t row, std::size_t f,
-                   const ShortSpectrum& v) const {
-        const std::size_t blocks = this->blocks_in(), frequency = tiles * kBlock, block = kFrequencies * frequency;
-        alignas(64) float factors[Tiles][kBlock];
-        own += f * frequency;
-        for (std::size_t t = 0; t < Tiles; ++t) {
-            Ints sizes[kBlock];
-#pragma GCC unroll 16
-            for (std::size_t k = 0; k < kBlock; ++k) sizes[k] = every(0);
-            const float* from = own + t * kBlock;
-            for (std::size_t b = 0; b < blocks; ++b, from += block)
-#pragma GCC unroll 16
-                for (std::size_t k = 0; k < Few; ++k) sizes[k] = larger_size(sizes[k], load(from + k * frequency));
-            const Scales found = scales_of(largest_of_each(sizes), most);
-            store(v.scales + (row + t) * v.scales_row + f, found.scales);
-            store(factors[t], found.factors);
-        }
-#pragma GCC unroll 16
-        for (std::size_t k = 0; k < Few; ++k) {
-            const Vec one = broadcast(factors[0][k]), two = broadcast(factors[Tiles - 1][k]);
-            const float* from = own + k * frequency;
-            std::int16_t* to = v.at(f + k, 0) + row * kBlock;
-            for (std::size_t b = 0; b < blocks; ++b, from += block, to += v.block) {
-                if constexpr (Tiles == 2)
-                    store_short(to, load(from) * one, load(from + kBlock) * two);
-                else
-                    store_narrow(to, nearest(load(from) * one));
-            }
-        }
+        const ShortTiles read{own, this->blocks_in(), kFrequencies, tiles, most};
+        round_tiles(read, v.at(0, 0) + row * kBlock, v.frequency, v.block, v.scales + row * v.scales_row, v.scales_row);
     }
 
     void clear(std::size_t row, const ShortSpectrum& v) const {

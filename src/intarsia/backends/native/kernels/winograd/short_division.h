@@ -7,55 +7,59 @@
 
 namespace intarsia {
 
-// Tasks of a group's first step, for threads to end at about the same time.
-constexpr std::size_t kParts = 16;
+// The steps of such a convolution, whatever its tiles are: what divides the work is compiled once for all of them.
+struct ShortSteps {
+    std::size_t tiles, depth, slices, blocks_in, blocks_out, frequencies;
 
-// Numbers in 16 bits take half the room of results, so that a frequency of m takes the place of frequencies of v before
-// its own only if v lies far enough behind.
+    virtual void transform_input(std::size_t first, std::size_t count, std::size_t offset, std::size_t rows,
+                                 const ShortSpectrum& v) const = 0;
+    virtual void multiply(std::size_t frequency, std::size_t count, const ShortSpectrum& v, const Spectrum& m) const = 0;
+    virtual void transform_output(std::size_t first, std::size_t count, std::size_t block, const Spectrum& m) const = 0;
+
+  protected:
+    ~ShortSteps() = default;
+};
+
+void run_in_chunks(const ShortSteps& conv, const Threads& threads);
+void run_in_steps(const ShortSteps& conv, const Threads& threads);
+
+template <std::size_t Out, std::size_t Taps>
+struct ShortStepsOf final : ShortSteps {
+    using Own = ShortConvolution<Out, Taps>;
+    const Own& own;
+
+    explicit ShortStepsOf(const Own& own)
+        : ShortSteps{}, own(own) {
+        tiles = own.tiles();
+        depth = own.depth();
+        slices = own.slices();
+        blocks_in = own.blocks_in();
+        blocks_out = own.blocks_out();
+        frequencies = Own::kFrequencies;
+    }
+
+    void transform_input(std::size_t first, std::size_t count, std::size_t offset, std::size_t rows,
+                         const ShortSpectrum& v) const override {
+        own.transform_input(first, count, offset, rows, v);
+    }
+
+    void multiply(std::size_t frequency, std::size_t count, const ShortSpectrum& v, const Spectrum& m) const override {
+        own.multiply_frequency(frequency, count, v, m);
+    }
+
+    void transform_output(std::size_t first, std::size_t count, std::size_t block, const Spectrum& m) const override {
+        own.transform_output(first, count, block, m);
+    }
+};
+
 template <std::size_t Out, std::size_t Taps>
 void run_in_chunks(const ShortConvolution<Out, Taps>& conv, const Threads& threads) {
-    constexpr std::size_t frequencies = ShortConvolution<Out, Taps>::kFrequencies, row_scales = scales_stride(frequencies);
-    const std::size_t tiles = conv.tiles(), chunk = steps(tiles, chunks_of(tiles * conv.depth()));
-    threads.share(steps(tiles, chunk), [&](std::size_t index) {
-        const std::size_t first = index * chunk, count = std::min(chunk, tiles - first);
-        const std::size_t v_rows = count * conv.slices(), m_rows = count * conv.depth();
-        const std::size_t m_stride = spectrum_stride(conv.blocks_out(), m_rows);
-        const std::size_t v_stride = short_stride(conv.blocks_in(), v_rows);
-        const std::size_t results = frequencies * m_stride, numbers = frequencies * v_stride;
-        const std::size_t start = std::max(m_stride, results - std::min(results, numbers - v_stride));
-        const std::size_t end = std::max(results, start + numbers);
-        float* const memory = scratch(end + v_rows * row_scales);
-        const Spectrum m{memory, m_stride, m_rows * kBlock};
-        const ShortSpectrum v{reinterpret_cast<std::int16_t*>(memory + start), 2 * v_stride, v_rows * kBlock,
-                              memory + end, row_scales};
-        conv.transform_input(first, count, 0, count, v);
-        for (std::size_t f = 0; f < frequencies; ++f) conv.multiply_frequency(f, count, v, m);
-        for (std::size_t b = 0; b < conv.blocks_out(); ++b) conv.transform_output(first, count, b, m);
-    });
+    run_in_chunks(static_cast<const ShortSteps&>(ShortStepsOf<Out, Taps>(conv)), threads);
 }
 
 template <std::size_t Out, std::size_t Taps>
 void run_in_steps(const ShortConvolution<Out, Taps>& conv, const Threads& threads) {
-    constexpr std::size_t frequencies = ShortConvolution<Out, Taps>::kFrequencies, row_scales = scales_stride(frequencies);
-    const std::size_t tiles = conv.tiles(), group = steps(tiles, steps(tiles * conv.depth(), kGroup));
-    for (std::size_t first = 0; first < tiles; first += group) {
-        const std::size_t count = std::min(group, tiles - first);
-        const std::size_t v_rows = count * conv.slices(), m_rows = count * conv.depth();
-        const std::size_t v_stride = short_stride(conv.blocks_in(), v_rows);
-        const std::size_t m_stride = spectrum_stride(conv.blocks_out(), m_rows);
-        float* const results = scratch(frequencies * (m_stride + v_stride) + v_rows * row_scales);
-        float* const numbers = results + frequencies * m_stride;
-        const Spectrum m{results, m_stride, m_rows * kBlock};
-        const ShortSpectrum v{reinterpret_cast<std::int16_t*>(numbers), 2 * v_stride, v_rows * kBlock,
-                              numbers + frequencies * v_stride, row_scales};
-        const std::size_t part = steps(count, std::min(count, kParts));
-        threads.share(steps(count, part), [&](std::size_t index) {
-            const std::size_t at = index * part;
-            conv.transform_input(first + at, std::min(part, count - at), at, count, v);
-        });
-        threads.share(frequencies, [&](std::size_t f) { conv.multiply_frequency(f, count, v, m); });
-        threads.share(conv.blocks_out(), [&](std::size_t b) { conv.transform_output(first, count, b, m); });
-    }
+    run_in_steps(static_cast<const ShortSteps&>(ShortStepsOf<Out, Taps>(conv)), threads);
 }
 
 }  // namespace intarsia
