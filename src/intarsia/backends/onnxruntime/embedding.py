@@ -95,8 +95,10 @@ class OnnxRuntimeEmbedding(Embedding):
             path = library.built()
             options.register_custom_ops_library(str(path))
             with _called_by_new_kernels(path, _CALLBACK(_unexpected)):
-                bits = bits_of(target) if self._replaces else 32
-                rewrite = partial(self._rewritten, able, original_of(holed, kernels, bits))
+                original = (
+                    original_of(holed, kernels, bits_of(target)) if self._replaces else original_of(holed, kernels)
+                )
+                rewrite = partial(self._rewritten, able, original)
                 artifact = offline_optimisation.compiled(plain, holed, options, rewrite, holed.weights)
         counts = [[len(partition.inputs), len(partition.outputs)] for partition in partitions]
         return replace(artifact, meta={**artifact.meta, "partitions": counts})

@@ -27,6 +27,7 @@ from intarsia.backends.onnxruntime.few_rows.product_endings import join_product_
 from intarsia.backends.onnxruntime.kernels import HOST as HOST_KERNEL
 from intarsia.backends.onnxruntime.kernels import OURS, TRANSPOSED, Convolution, Kernel, described, kernel_of, tile_of
 from intarsia.backends.onnxruntime.kernels.finish import Finish, finish_of, limits_of
+from intarsia.backends.onnxruntime.kernels.kernel import WHOLE_BITS
 from intarsia.backends.onnxruntime.saved_model import BLOCKED, attributes_of, constant_of, parsed
 from intarsia.graph.engine_names import engine_names, node_of
 from intarsia.graph.export import serialise
@@ -41,7 +42,6 @@ _PLAIN_HOSTS = {("", "Conv"), ("com.microsoft", "FusedConv"), ("", TRANSPOSED)}
 """Of those that are replaced where it has none."""
 _WEIGHTS, _BIAS, _SUM = 1, 2, 3
 _ALL = sys.maxsize
-_WHOLE_BITS = 32
 _APART = {"Sigmoid", "Tanh"}
 """Activations that ONNX Runtime fuses, and that compute in blocks by themselves as well."""
 
@@ -67,13 +67,13 @@ class Original:
         shapes: Of its values in float32, where all sizes are known.
         nodes: The ids of its nodes by the names that ONNX Runtime may give to what it makes of them.
         kernels: By the id of a node the kernel that is asked for; by `EVERY_NODE` that for the others.
-        bits: Of the numbers that kernels multiply which can do so in fewer than 32.
+        bits: Of the numbers that kernels multiply which can do so in fewer than `WHOLE_BITS`.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     nodes: Mapping[str, str] = field(default_factory=dict)
     kernels: Mapping[str, str] = field(default_factory=dict)
-    bits: int = _WHOLE_BITS
+    bits: int = WHOLE_BITS
 
     def way(self, name: str) -> str:
         """The kernel for what has such a name in the optimised model; empty for the usual one."""
@@ -83,7 +83,7 @@ class Original:
 UNKNOWN: Final = Original()
 
 
-def original_of(model: SubModel, kernels: Mapping[str, str], bits: int = _WHOLE_BITS) -> Original:
+def original_of(model: SubModel, kernels: Mapping[str, str], bits: int = WHOLE_BITS) -> Original:
     """What is known of a model, with the kernels that are asked for by the ids of its nodes."""
     shapes = {name: value.shape for name, value in model.graph.values.items() if value.dtype == "float32"}
     known = {name: shape for name, shape in shapes.items() if shape and all(isinstance(size, int) for size in shape)}
@@ -113,7 +113,7 @@ def substitute(content: bytes, block: int, original: Original = UNKNOWN) -> Subs
     for node in list(model.graph.node):
         way = original.way(_layer(node))
         found = None if way == HOST_KERNEL else _replacement(node, constants, used, block, original.bits)
-        is_short = original.bits < _WHOLE_BITS and found is not None and found.kernel.has_short
+        is_short = original.bits < WHOLE_BITS and found is not None and found.kernel.has_short
         if found is not None and not found.kernel.is_usual and way != OURS and not is_short:
             able[node.output[0]] = found
         elif found is not None:
@@ -182,7 +182,7 @@ def _replacement(
     if convolution is None or finish is None:
         return None
     kernel = kernel_of(convolution, block)
-    if kernel is None or (kernel.only_short and bits == _WHOLE_BITS) or bool(kernel.packs) != (host in _PLAIN_HOSTS):
+    if kernel is None or (kernel.only_short and bits == WHOLE_BITS) or bool(kernel.packs) != (host in _PLAIN_HOSTS):
         return None
     outs = convolution.channels[1] if is_transposed else weights[0]
     if _has(node, _BIAS) and constants.get(node.input[_BIAS]) != (outs,):
@@ -191,7 +191,7 @@ def _replacement(
 
 
 def _replace(
-    node: onnx.NodeProto, found: _Replacement, graph: onnx.GraphProto, tile: int = 0, bits: int = _WHOLE_BITS
+    node: onnx.NodeProto, found: _Replacement, graph: onnx.GraphProto, tile: int = 0, bits: int = WHOLE_BITS
 ) -> None:
     convolution = found.convolution
     node.domain, node.op_type = DOMAIN, found.kernel.operator
@@ -200,7 +200,7 @@ def _replace(
     stated = {"low": finish.low, "high": finish.high, "pads": convolution.pads, "group": convolution.groups}
     stated |= {"slope": finish.slope} if finish.slope != 1 else {}
     stated |= {"tile": tile} if tile else {}
-    stated |= {"bits": bits} if bits < _WHOLE_BITS and found.kernel.has_short else {}
+    stated |= {"bits": bits} if bits < WHOLE_BITS and found.kernel.has_short else {}
     steps = {"strides": (convolution.strides, 1), "dilations": (convolution.dilations, 1)}
     steps["output_padding"] = (convolution.extra, 0)
     stated |= {name: each for name, (each, usual) in steps.items() if set(each) - {usual}}

@@ -26,25 +26,23 @@ _GOLDEN = (sqrt(5.0) - 1.0) / 2.0
 """Its multiples are spread the most evenly, whole numbers taken off."""
 
 
-def in_reduced_types(graph: Graph, partitions: Sequence[Partition]) -> Iterator[tuple[Partition, ...]]:
-    """The plan with each engine in reduced precision that has such a type here; with several types, in each of them."""
+def in_reduced_types(
+    graph: Graph, partitions: Sequence[Partition], *, fine: bool = False
+) -> Iterator[tuple[Partition, ...]]:
+    """The plan with each engine in reduced precision that has such a type here; with several types, in each of them.
+
+    Args:
+        graph: What the partitions are of.
+        partitions: In fp32.
+        fine: Whether only types count that err little.
+    """
     isa = this_machine().isa
-    choices = [_in_less(graph, reduced_targets(partition.target, isa)) for partition in partitions]
+    choices = [_in_less(graph, reduced_targets(partition.target, isa, fine=fine)) for partition in partitions]
     for place in range(max(map(len, choices), default=0)):
         yield tuple(
             replace(partition, target=own[min(place, len(own) - 1)]) if own else partition
             for partition, own in zip(partitions, choices, strict=True)
         )
-
-
-def in_fine_types(graph: Graph, partitions: Sequence[Partition]) -> tuple[Partition, ...]:
-    """The plan with each engine in a type that errs little, if it has one that is fast here."""
-    isa = this_machine().isa
-    choices = [_in_less(graph, reduced_targets(partition.target, isa, fine=True)) for partition in partitions]
-    return tuple(
-        replace(partition, target=own[0]) if own else partition
-        for partition, own in zip(partitions, choices, strict=True)
-    )
 
 
 def _in_less(graph: Graph, targets: Iterable[Target]) -> list[Target]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from intarsia.config.precision import Precision, Scheme
 from intarsia.partitioning import Partition, Partitioning, with_precision
 from intarsia.planning.problem import Candidate
-from intarsia.search.precision.candidates import in_fine_types, on_extensions, packs_12_bits, spread, with_rest
+from intarsia.search.precision.candidates import in_reduced_types, on_extensions, packs_12_bits, spread, with_rest
 from intarsia.search.precision.choosers import OUT_OF_TIME, Choosers
 from intarsia.search.precision.families import WEIGHTS
 from intarsia.search.precision.layer_trials import IN_WEIGHTS, try_layers
@@ -38,7 +38,7 @@ class WeightTrials:
             return
         several = [own for plan in tried for own in (plan, *on_extensions(plan, self._trials.problem.targets))]
         if self._trials.allowed >= PRECISION.fine_type_error:
-            several = [replace(plan, partitions=in_fine_types(self._graph, plan.partitions)) for plan in several]
+            several = [next(self._in_fine_types(plan), plan) for plan in several]
         for plan in sorted(several, key=lambda plan: not packs_12_bits(plan.partitions)):
             whole = self._in_8_bits(plan)
             if whole is None:
@@ -59,6 +59,12 @@ class WeightTrials:
             # What is left of the error beside that of the weights comes of the engine, which rounds the other factors.
             engine = math.sqrt(max(whole.error**2 - rounded**2, 0.0))
             try_layers(self._trials, choosers, plan, plan.partitions, family=WEIGHTS, base=engine)
+
+    def _in_fine_types(self, plan: Candidate) -> Iterator[Candidate]:
+        return (
+            replace(plan, partitions=partitions)
+            for partitions in in_reduced_types(self._graph, plan.partitions, fine=True)
+        )
 
     def _in_8_bits(self, plan: Candidate) -> ReducedPrecision | None:
         """All of them, whatever the error is; ``None`` where that is not faster."""

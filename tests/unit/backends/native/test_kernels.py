@@ -103,7 +103,9 @@ LARGEST_SHORT_ERROR = {"Winograd": 2e-2, "": 1e-3}
 """Of one layer in 16 bits, by how the kernel's name begins. Winograd's transforms enlarge what rounding adds."""
 
 
-def short_error(operator: str) -> float:
+def largest_error(operator: str, bits: int) -> float:
+    if bits > 16:
+        return LARGEST_ERROR
     return next(error for beginning, error in LARGEST_SHORT_ERROR.items() if operator.startswith(beginning))
 
 
@@ -153,25 +155,18 @@ def test_every_kernel_is_tried() -> None:
     assert {kernel.operator for kernel in KERNELS} | running.WITH_BEFORE == set(ASKED)
 
 
-@pytest.mark.parametrize("operator", ASKED)
+IN_BITS = [*((operator, 32) for operator in ASKED), *((operator, 16) for operator in SHORT)]
+
+
+@pytest.mark.parametrize(("operator", "bits"), IN_BITS)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_a_kernel_computes_what_the_reference_does(
-    probe: tuple[Path, int], operator: str, data: st.DataObject, seed: int
+    probe: tuple[Path, int], operator: str, bits: int, data: st.DataObject, seed: int
 ) -> None:
     program, block = probe
-    assert running.apart(program, block, data.draw(convolutions(operator)), seed) < LARGEST_ERROR
-
-
-@pytest.mark.parametrize("operator", SHORT)
-@settings(max_examples=40, deadline=None)
-@given(data=st.data(), seed=st.integers(0, 99))
-def test_a_kernel_may_multiply_numbers_of_16_bits(
-    probe: tuple[Path, int], operator: str, data: st.DataObject, seed: int
-) -> None:
-    program, block = probe
-    asked = replace(data.draw(convolutions(operator)), bits=16)
-    assert running.apart(program, block, asked, seed) < short_error(operator)
+    asked = replace(data.draw(convolutions(operator)), bits=bits)
+    assert running.apart(program, block, asked, seed) < largest_error(operator, bits)
 
 
 ALIKE = {"Pointwise": (1, 1, 1), "DirectPicture": (1, 3, 3), "Winograd3x3": (1, 3, 3), "WinogradVolume": (3, 3, 3)}
@@ -188,7 +183,7 @@ def test_sums_of_the_largest_numbers_in_16_bits_do_not_overflow(
     weights = np.ones((block, 32 * block, *taps), np.float32)
     x = np.full((1, 32 * block, 4 if taps[0] > 1 else 1, 9, 8), size, np.float32)
     want = size * 32 * block * np.prod(taps)
-    assert np.abs(running.multiplied(program, block, asked, x, weights) / want - 1).max() < short_error(operator)
+    assert np.abs(running.multiplied(program, block, asked, x, weights) / want - 1).max() < largest_error(operator, 16)
 
 
 @pytest.mark.parametrize(("operator", "taps"), ALIKE.items())
@@ -212,14 +207,11 @@ def test_what_is_no_number_stays_none_in_16_bits(
     assert np.isfinite(got[:, 1:]).all()
 
 
-@pytest.mark.parametrize("bits", [32, 16])
-@pytest.mark.parametrize("operator", ASKED)
+@pytest.mark.parametrize(("operator", "bits"), IN_BITS)
 @pytest.mark.parametrize("size", [(40, 60), (9, 150)])
 def test_work_for_several_threads_is_done_once(
     probe: tuple[Path, int], operator: str, size: tuple[int, int], bits: int
 ) -> None:
-    if bits == 16 and operator not in SHORT:
-        return
     program, block = probe
     one = (0, 1, 1)
     size_of = {"Winograd5x5": 5, "WinogradVolume5x5": 5, "Pointwise": 1, "PointwiseAffine": 1}.get(operator, 3)
@@ -240,7 +232,7 @@ def test_work_for_several_threads_is_done_once(
         has_sum=has_sum,
         bits=bits,
     )
-    assert running.apart(program, block, asked, seed=0) < (LARGEST_ERROR if bits == 32 else short_error(operator))
+    assert running.apart(program, block, asked, seed=0) < largest_error(operator, bits)
 
 
 SIZES = st.tuples(st.integers(1, 5), st.integers(1, 9), st.integers(1, 40))

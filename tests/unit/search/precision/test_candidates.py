@@ -23,7 +23,6 @@ from intarsia.planning.problem import Candidate
 from intarsia.search.precision import candidates
 from intarsia.search.precision.candidates import (
     Cut,
-    in_fine_types,
     in_reduced_types,
     most_that_fits,
     on_extensions,
@@ -66,8 +65,8 @@ def test_only_a_type_that_errs_little_goes_along_with_other_schemes(monkeypatch:
     nodes = tuple(node.id for node in graph.nodes)
     ours, other = Partition(target=Target("winograd"), nodes=nodes), Partition(target=EXACT, nodes=nodes)
     short = replace(ours, target=Target("winograd -inference-precision=i16"))
-    assert in_fine_types(graph, [ours, other]) == (short, other)
-    assert in_fine_types(DECODER, [ours]) == (ours,)
+    assert list(in_reduced_types(graph, [ours, other], fine=True)) == [(short, other)]
+    assert list(in_reduced_types(DECODER, [ours], fine=True)) == []
 
 
 def test_a_part_may_compute_in_a_type_and_in_schemes() -> None:

@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/products/gemm.h"
 #include "kernels.h"
-#include "memory.h"
+#include "kernels/products/gemm.h"
 #include "kernels/products/short_gemm.h"
+#include "memory.h"
 
 namespace intarsia {
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from intarsia.backends.contract.traits import EVERY_NODE
+from intarsia.backends.onnxruntime.kernels.kernel import WHOLE_BITS
 
 if TYPE_CHECKING:
     from intarsia.target import Target
 
 OPTION = "kernels"
 _PRECISION = "inference-precision"
-_BITS = {"f32": 32, "i16": 16}
+_BITS = {"f32": WHOLE_BITS, "i16": 16}
 
 
 def asked(target: Target) -> dict[str, str]:
@@ -28,7 +29,7 @@ def asking(target: Target, kernels: Mapping[str, str]) -> Target:
 
 
 def bits_of(target: Target) -> int:
-    """Of the numbers that Winograd's kernels multiply: 32 where they are floats."""
+    """Of the numbers that our kernels multiply where they can do so in fewer than `WHOLE_BITS`."""
     return _BITS[target[_PRECISION]]
 
 

@@ -8,13 +8,18 @@ from __future__ import annotations
 from intarsia.backends.onnxruntime.kernels.convolution import Convolution
 from intarsia.backends.onnxruntime.kernels.kernel import Kernel, Obstacles
 
-_SIZES_OF_PICTURE = 2
 DIMENSIONS = {1: "Signal", 2: "Picture", 3: "Volume"}
 """What there is of so many sizes, besides images and channels."""
 
 
-def direct(rank: int, *, is_transposed: bool = False) -> Kernel:
-    """A kernel for convolutions over so many sizes, in one group and with whole blocks of channels."""
+def direct(rank: int, *, is_transposed: bool = False, only_short: bool = False) -> Kernel:
+    """A kernel for convolutions over so many sizes, in one group and with whole blocks of channels.
+
+    Args:
+        rank: How many sizes there are.
+        is_transposed: Whether it takes transposed ones.
+        only_short: Whether ONNX Runtime computes them in blocks as fast, but in 16 bits.
+    """
     kind = f"{'transposed ' if is_transposed else ''}{rank}-dimensional"
 
     def obstacles(convolution: Convolution, block: int) -> Obstacles:
@@ -26,19 +31,17 @@ def direct(rank: int, *, is_transposed: bool = False) -> Kernel:
         unblocked = f"the channels of {ours}, {between}, are no multiples of {block}"
         yield None if all(count % block == 0 for count in convolution.channels) else unblocked
 
-    is_picture = rank == _SIZES_OF_PICTURE and not is_transposed
     return Kernel(
         operator=f"{'Transposed' if is_transposed else 'Direct'}{DIMENSIONS[rank]}",
         filters=f"that is {kind}",
         obstacles=obstacles,
-        packs=0 if is_picture else rank + 2,
+        packs=0 if only_short else rank + 2,
         is_transposed=is_transposed,
-        is_usual=not is_picture,
+        is_usual=not only_short,
         has_short=True,
-        only_short=is_picture,
+        only_short=only_short,
     )
 
 
 KERNELS = tuple(direct(rank) for rank in (1, 3))
-PICTURE = direct(_SIZES_OF_PICTURE)
-"""In 16 bits alone: in floats ONNX Runtime's own kernel on blocks is as fast."""
+PICTURE = direct(2, only_short=True)

@@ -13,8 +13,9 @@ HOST = "host"
 """What stands for ONNX Runtime's own kernel where a kernel is asked for."""
 OURS = "ours"
 """What stands for a kernel that is not the usual one."""
+WHOLE_BITS = 32
+"""Of the numbers that a kernel multiplies where these are floats."""
 _TILE = "tile-"
-_SIZES_OF_PICTURE = 2
 _MOST_POINTS = 8
 """Values of a tile along each side, which results and taps share: with more, rounding would show."""
 _WEIGHT = 25

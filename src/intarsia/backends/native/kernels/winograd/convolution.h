@@ -79,7 +79,8 @@ struct Convolution {
     }
 
     // One block of input channels of tiles first .. first + count - 1, in all slices.
-    [[gnu::noinline]] void transform_input(std::size_t first, std::size_t count, std::size_t block, const Spectrum& v) const {
+    [[gnu::noinline]] void transform_input(std::size_t first, std::size_t count, std::size_t block,
+                                           const Spectrum& v) const {
         for (std::size_t slice = 0; slice < slices(); ++slice) {
             const std::size_t from = slice - filter.before[0];  // in front of the image it wraps round, past the end
             float* to = v.at(0, block) + slice * count * kBlock;
@@ -93,7 +94,7 @@ struct Convolution {
 
     // `count` tiles from one on, in one slice that there is.
     [[gnu::noinline]] void transform_slice(Place at, std::size_t count, std::size_t block, std::size_t slice, float* to,
-                         std::size_t frequency) const {
+                                           std::size_t frequency) const {
         alignas(64) float patch[kFrequencies * kBlock];
         const std::size_t rows = call.in[1], columns = call.in[2], plane = rows * columns * kBlock;
         for (std::size_t i = 0; i < count; ++i, at = after(at), to += kBlock) {
@@ -111,7 +112,8 @@ struct Convolution {
     }
 
     // All output channels of one frequency.
-    [[gnu::noinline]] void multiply_frequency(std::size_t frequency, std::size_t count, const Spectrum& v, const Spectrum& m) const {
+    [[gnu::noinline]] void multiply_frequency(std::size_t frequency, std::size_t count, const Spectrum& v,
+                                              const Spectrum& m) const {
         const std::size_t channels = filter.taps[0] * blocks.in * kBlock, group = channels * blocks.out * kBlock;
         const float* u = weights + frequency * blocks.groups * group;
         for (std::size_t g = 0; g < blocks.groups; ++g, u += group)
@@ -133,7 +135,8 @@ struct Convolution {
     }
 
     // One block of output channels.
-    [[gnu::noinline]] void transform_output(std::size_t first, std::size_t count, std::size_t block, const Spectrum& m) const {
+    [[gnu::noinline]] void transform_output(std::size_t first, std::size_t count, std::size_t block,
+                                            const Spectrum& m) const {
         const Vec offset = load(bias + block * kBlock);
         const std::size_t line = width() * kBlock, plane = height() * line;
         const float* from = m.at(0, block);

@@ -43,7 +43,7 @@ struct ShortConvolution : Convolution<Out, Taps> {
     // All input channels of tiles first .. first + count - 1, in all slices. These are some of the tiles of `v`, which
     // holds `rows` in each slice, these from `offset` on.
     [[gnu::noinline]] void transform_input(std::size_t first, std::size_t count, std::size_t offset, std::size_t rows,
-                         const ShortSpectrum& v) const {
+                                           const ShortSpectrum& v) const {
         const std::size_t blocks = this->blocks_in();
         const std::size_t most = std::max<std::size_t>(2, kRounded / (blocks * kFrequencies * kBlock) / 2 * 2);
         float* const own = scratch<1>(blocks * kFrequencies * most * kBlock);
@@ -66,7 +66,8 @@ struct ShortConvolution : Convolution<Out, Taps> {
     }
 
     // All output channels of one frequency.
-    [[gnu::noinline]] void multiply_frequency(std::size_t frequency, std::size_t count, const ShortSpectrum& v, const Spectrum& m) const {
+    [[gnu::noinline]] void multiply_frequency(std::size_t frequency, std::size_t count, const ShortSpectrum& v,
+                                              const Spectrum& m) const {
         const Blocks& all = this->blocks;
         const std::size_t channels = this->filter.taps[0] * all.in * kBlock;
         for (std::size_t g = 0; g < all.groups; ++g) {
