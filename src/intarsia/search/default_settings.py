@@ -28,7 +28,7 @@ from intarsia.runtime.artifact.machine import this_machine
 from intarsia.search.decision.builder import Builder, plan_facts
 from intarsia.search.decision.decision import Decision
 from intarsia.search.decision.final_benchmark import FinalBenchmark
-from intarsia.search.precision.validation_set import Accuracy, Samples, measured
+from intarsia.search.precision.validation_set import Accuracy, Samples, Validation
 from intarsia.search.single.single_engine import Single
 from intarsia.search.thresholds import DECISION, PRECISION
 from intarsia.target import Target
@@ -198,7 +198,7 @@ def _accuracy(
     count = next((count for question, seconds, count in asked if measurer.time.may_benchmark(question, seconds)), 0)
     if not count:
         return None
-    found = measured(measurer, samples, plan, exact, 0.0, count)
+    found = Validation(measurer, samples, exact).measured(plan, 0.0, count)
     if isinstance(found, Failure):
         return found
     return computed(measurer, entry, lambda: found, is_kept=lambda each: each.inputs == counts[0])

@@ -28,7 +28,7 @@ from intarsia.search.default_settings import defaults_beside
 from intarsia.search.kernels.kernel_choice import with_chosen_kernels
 from intarsia.search.precision.accuracy_budget import AccuracyBudget
 from intarsia.search.precision.early_lead import leads_in_less
-from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION, ReducedPrecisionPlans
+from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION
 from intarsia.search.single.pruning import left_out
 from intarsia.search.single.single_engine import Single, tune_singles, tune_unverified
 from intarsia.search.streams import stream_of
@@ -101,19 +101,10 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
     wanted = _wanted(job, measurer, has_plans=bool(plans or mixes))
     stream = stream_of(job, measurer, finalists(plans, mixes), wanted, deadline, progress)
     accuracy_budget = AccuracyBudget(job.problem, measurer, plans, mixes, progress)
-    reduced = accuracy_budget.plans() if stream.candidate is None else NO_REDUCED_PRECISION
+    wanted, judge = stream.candidate, accuracy_budget.judge
+    reduced = accuracy_budget.plans() if wanted is None else NO_REDUCED_PRECISION
     also_shown = defaults_beside(job.problem, singles, reduced.candidates)
-    judge, wanted = accuracy_budget.judge, stream.candidate
-
-    def decided(reduced: ReducedPrecisionPlans, prefix: str) -> Decision:
-        return decide(
-            job.problem, measurer, plans, mixes, wanted, deadline, progress, reduced, judge, also_shown, prefix
-        )
-
-    decision = decided(reduced, "finalist")
-    if not decision.chosen.precisions and (finer := accuracy_budget.more_exact_plans()).candidates:
-        anew = decided(finer, "finer")
-        decision = anew if anew.chosen.precisions else decision
+    decision = decide(job.problem, measurer, plans, mixes, wanted, deadline, progress, reduced, judge, also_shown)
     reasons = (decision.reason, stream.reason, reduced.reason)
     (chosen,) = _filled(measurer, [decision.chosen])
     decision = replace(decision, chosen=chosen, reason="; ".join(filter(None, reasons)))

@@ -79,11 +79,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
             fields.append([each.name for each in field])
             return verdict(fields[-1])
 
-    def error(*_: object) -> Accuracy:
-        return Accuracy(max_error=0.0, inputs=8, worst={"y": 0.005}, mean={"y": 0.001})
+    accuracy = Accuracy(max_error=0.0, inputs=8, worst={"y": 0.005}, mean={"y": 0.001})
 
     monkeypatch.setattr(module, "FinalBenchmark", Final)
-    monkeypatch.setattr(module, "measured", error)
+    monkeypatch.setattr(module, "Validation", lambda *_: SimpleNamespace(measured=lambda *_: accuracy))
     monkeypatch.setattr(module, "this_machine", lambda: SimpleNamespace(isa=tuple(BF16)))
     return fields
 
@@ -147,7 +146,7 @@ def test_an_error_that_was_found_is_in_the_store(
     asked: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (first,) = found(tmp_path)
-    monkeypatch.delattr(module, "measured")
+    monkeypatch.delattr(module, "Validation")
     assert found(tmp_path) == (first,)
 
 

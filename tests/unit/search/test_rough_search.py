@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from intarsia.config.precision import Scheme
 from intarsia.cost.records.record import Failure, Measurement
 from intarsia.cost.timing.timetable import Timetable
 from intarsia.cost.worker.progress import unwatched
+from intarsia.errors import ExecutionError
 from intarsia.graph import Graph
 from intarsia.graph.quantise import layers_of, means_text
 from intarsia.partitioning import Partition
@@ -31,6 +32,7 @@ from intarsia.search.precision.families import WEIGHTS, Family
 from intarsia.search.precision.layer_choice import Choice
 from intarsia.search.precision.reduced_precision import ReducedPrecisionPlans, ReducedPrecisionSearch
 from intarsia.search.precision.trials import Trials
+from intarsia.search.precision.validation_set import Accuracy
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
 from tests.unit.graph.models import info, model
@@ -156,6 +158,7 @@ def searched(
     isa: tuple[str, ...] = ("avx512_bf16",),
     graph: Graph = GRAPH,
     engines: Sequence[Target] = (ENGINE,),
+    judge: Callable[[Candidate], Accuracy | None] = lambda _: None,
 ) -> ReducedPrecisionPlans:
     monkeypatch.setattr(candidates, "this_machine", lambda: SimpleNamespace(isa=isa))
     monkeypatch.setattr(module, "Choosers", Choosing)
@@ -172,7 +175,7 @@ def searched(
     )
     samples: Any = SimpleNamespace(calibration=tuple(Path(f"{number}.npz") for number in range(4)))
     substitute: Any = machine
-    return ReducedPrecisionSearch(problem, substitute, samples, unwatched).run([plan])
+    return ReducedPrecisionSearch(problem, substitute, samples, unwatched, judge).run([plan])
 
 
 def labels(plans: ReducedPrecisionPlans) -> list[str]:
@@ -294,3 +297,44 @@ def test_a_failure_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     found = searched(monkeypatch, machine, allowed=0.05)
     assert found.found == ()
     assert {reason for _, reason in found.dropped} == {"failed at run: signal 11"}
+
+
+class Judging:
+    """In the place of the validation set, where plans of some labels err by half more than may be."""
+
+    def __init__(self, *misses: str) -> None:
+        self.misses = misses
+        self.asked: list[str] = []
+
+    def __call__(self, plan: Candidate) -> Accuracy:
+        self.asked.append(plan.label)
+        error = 0.15 if plan.label in self.misses else 0.01
+        return Accuracy(max_error=0.1, inputs=32, worst={"y": error}, mean={"y": error})
+
+
+def test_a_plan_that_misses_the_error_on_validation_inputs_gives_way_to_one_that_errs_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    judge = Judging("openvino in weights-int4")
+    found = searched(monkeypatch, Machine(0.0, saved=0.2), allowed=0.1, graph=DECODER, isa=(), judge=judge)
+    fewer = "openvino in weights-int4 + weights-int8"
+    assert [label for label in labels(found) if "weights" in label] == [fewer, "openvino in weights-int8"]
+    assert judge.asked == ["openvino in weights-int8", "openvino in weights-int4", fewer]
+    why = "it has an error of 0.15 on validation inputs; 0.1 is allowed"
+    assert found.dropped[0] == ("openvino in weights-int4", why)
+
+
+def test_a_plan_that_fails_on_validation_inputs_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def judge(plan: Candidate) -> Accuracy | None:
+        raise ExecutionError("openvino", "signal 11")
+
+    found = searched(monkeypatch, Machine(0.0, saved=0.2), allowed=0.02, graph=DECODER, isa=(), judge=judge)
+    assert labels(found) == []
+    assert found.dropped[0] == ("openvino in weights-int8", "failed at run: signal 11")
+
+
+def test_a_plan_that_is_hardly_faster_is_not_judged_before_it_won(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = Judging()
+    found = searched(monkeypatch, Machine(0.0, saved=0.1), allowed=0.01, graph=DECODER, isa=(), judge=judge)
+    assert labels(found) == ["openvino in weights-int8"]
+    assert judge.asked == []

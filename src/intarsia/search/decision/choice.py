@@ -16,8 +16,6 @@ from intarsia.graph.reference.stages import has_stages
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.decision.conclusion import Benchmark, Conclusion
 from intarsia.search.decision.prediction import failure_error
-from intarsia.search.precision.validation_set import Accuracy
-from intarsia.search.thresholds import PRECISION
 
 
 def fastest(candidates: Sequence[Candidate], verdict: Verdict) -> Candidate | None:
@@ -124,15 +122,6 @@ def _without_singles(
     if any(stage == MEMORY_STAGE for stage, _ in verdict.failed.values()):
         return best, "no engine alone gets by with so little memory"
     return best, "no engine alone can run the whole model"
-
-
-def too_inexact(plan: Candidate, accuracy: Accuracy) -> str:
-    """How a plan misses the accuracy budget, in a sentence."""
-    if not accuracy.inputs:
-        return f"there was no time to see the error of {plan.label} on validation inputs; --budget gives more"
-    error = max(accuracy.worst.values())
-    room = f", and {1 - PRECISION.seen:.0%} of it is kept for inputs that were not tried" if accuracy.holds else ""
-    return f"{plan.label} has an error of {error:.3g} on validation inputs; {accuracy.max_error:g} is allowed{room}"
 
 
 def stage_fault(problem: Problem, measurer: Measurer, singles: Sequence[Candidate], plan: Candidate) -> str | None:

@@ -21,7 +21,6 @@ from intarsia.search.decision.choice import (
     choose,
     fastest,
     stage_fault,
-    too_inexact,
 )
 from intarsia.search.decision.conclusion import Conclusion
 from intarsia.search.decision.contenders import side_by_side
@@ -45,7 +44,6 @@ def decide(
     reduced: ReducedPrecisionPlans = NO_REDUCED_PRECISION,
     judge: Judge = lambda _: None,
     also_shown: Sequence[Candidate] = (),
-    prefix: str = "finalist",
 ) -> Decision:
     """Build the finalists, compare them in a paired benchmark, and choose.
 
@@ -59,14 +57,13 @@ def decide(
         deadline: When the decision should have been made; a close one takes longer.
         judge: Returns the error of the plan that won, where one is allowed; with too large a one it does not ship.
         also_shown: Plans that are benchmarked beside the others, and do not ship.
-        prefix: How the files of artifacts begin.
 
     Raises:
         CompileError, LoadError, ExecutionError, MismatchError: The plan that has to ship failed.
         MemoryLimitError: It needs more memory than it may, or every plan does.
         LatencyLimitError: Under load it takes longer to answer than it may, or every plan does.
     """
-    builder = Builder(measurer, watch, prefix)
+    builder = Builder(measurer, watch)
     settings = problem.settings
     limit = problem.settings.max_memory
     keep = wanted.name if wanted else None
@@ -136,7 +133,7 @@ def _asked_for(
         raise MismatchError(f"{wanted.label} answers wrongly: {fault}")
     accuracy = judge(wanted)
     if accuracy is not None and not accuracy.holds:
-        raise MismatchError(too_inexact(wanted, accuracy))
+        raise MismatchError(accuracy.miss(wanted.label))
     reason = "the only plan that covers the model" if not singles else "the plan that was asked for"
     return Choice(plan=wanted, conclusion=Conclusion.GIVEN, reason=reason), accuracy
 
@@ -161,10 +158,10 @@ def _settled(
         if accuracy is None or (accuracy.has_room if plan in reduced.candidates else accuracy.holds):
             return choice, accuracy
         if plan in reduced.candidates:
-            barred[plan.name] = too_inexact(plan, accuracy)
+            barred[plan.name] = accuracy.miss(plan.label)
             continue
         if not rounds(problem.graph):
-            raise MismatchError(too_inexact(plan, accuracy))
+            raise MismatchError(accuracy.miss(plan.label))
         # Engines differ by so much on their own: it answers as rightly as the one that it is compared with.
         error = max(accuracy.worst.values())
         differs = f"it differs by {error:.2g} from another right engine, as this model rounds inside"

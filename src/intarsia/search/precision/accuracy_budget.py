@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -22,7 +23,7 @@ from intarsia.search.precision.reduced_precision import (
     ReducedPrecisionSearch,
     starting_points,
 )
-from intarsia.search.precision.validation_set import Accuracy, Samples, measured
+from intarsia.search.precision.validation_set import Accuracy, Samples, Validation
 from intarsia.search.thresholds import DECISION, PRECISION
 
 
@@ -42,29 +43,27 @@ class AccuracyBudget:
         self._exact = starting_points(singles, mixes)
         self._samples = Samples(problem.graph, measurer.folder, problem.settings.seed)
         self._watch = watch
-        self._excess = 1.0
-        """By how much a plan in reduced precision erred more on validation inputs than it may."""
-        self._searched_s = 0.0
+
+    @cached_property
+    def _validation(self) -> Validation:
+        return Validation(self._measurer, self._samples, self._exact[0])
 
     def plans(self) -> ReducedPrecisionPlans:
-        """Plans in reduced precision that keep to the error on the inputs that decide."""
-        return self._plans(1.0)
-
-    def _plans(self, share: float) -> ReducedPrecisionPlans:
-        """Those that keep to this share of the error."""
+        """Plans in reduced precision that keep to the error on the inputs that decide; the fastest on validation inputs
+        too, where there was time to judge it.
+        """
         problem, measurer = self._problem, self._measurer
         if problem.settings.max_error is None or not self._exact:
             return NO_REDUCED_PRECISION
         entry: Entry[ReducedPrecisionPlans] = Entry(
-            kind="reduced_precision", key=reduced_key(problem, self._exact, share), read=self._read, write=to_json
+            kind="reduced_precision", key=reduced_key(problem, self._exact), read=self._read, write=to_json
         )
 
         def searched() -> ReducedPrecisionPlans:
             time, fewest = measurer.time, PRECISION.validation_least
             time.kept_s = self._judging_s(self._exact[0], fewest) + self._benchmark_s()
-            begin_s = time.deadline.spent
-            plans = ReducedPrecisionSearch(problem, measurer, self._samples, self._watch, share).run(self._exact)
-            self._searched_s = time.deadline.spent - begin_s
+            look = ReducedPrecisionSearch(problem, measurer, self._samples, self._watch, self._judge_early)
+            plans = look.run(self._exact)
             time.kept_s = self._judging_s(self._exact[0], fewest) if plans.found else 0.0
             return plans
 
@@ -79,19 +78,6 @@ class AccuracyBudget:
             raise ValueError("it does not fit the model")
         return found
 
-    def more_exact_plans(self) -> ReducedPrecisionPlans:
-        """Plans that err less than those that were judged too inexact; none where none was, or where time is short.
-
-        The error on validation inputs may be a third larger than on the inputs that decide.
-        """
-        if self._excess <= 1.0:
-            return NO_REDUCED_PRECISION
-        needed_s = self._searched_s + self._benchmark_s() + self._judging_s(self._exact[0], PRECISION.validation_least)
-        share = PRECISION.margin / self._excess
-        if not self._measurer.time.may({"aims lower": [plan.name for plan in self._exact], "share": share}, needed_s):
-            return NO_REDUCED_PRECISION
-        return self._plans(share)
-
     def judge(self, plan: Candidate) -> Accuracy | None:
         """The error of a plan on the validation set; ``None`` where no error is allowed.
 
@@ -99,6 +85,10 @@ class AccuracyBudget:
         and for one in reduced precision, which must not ship unjudged, an error that does not hold. Where an engine
         fails, that is raised as its `BackendError`.
         """
+        self._measurer.time.kept_s = 0.0
+        return self._judged(plan, insists=True)
+
+    def _judged(self, plan: Candidate, *, insists: bool) -> Accuracy | None:
         allowed = self._problem.settings.max_error or plan.settings.max_error
         if allowed is None or not self._exact:
             return None
@@ -108,40 +98,44 @@ class AccuracyBudget:
         key = accuracy_key(self._problem, plan, exact, allowed)
         entry: Entry[Accuracy] = Entry(kind="accuracy", key=key, read=self._read_accuracy)
         if (known := recalled(measurer, entry)) is not None:
-            return self._noted(plan, known)
-        count = self._inputs(plan)
+            return known
+        count = self._inputs(plan, insists=insists)
         if count < PRECISION.validation_least:
             return Accuracy(max_error=allowed, inputs=0, worst={}, mean={}) if plan.precisions else None
 
         def judged() -> Accuracy:
             self._watch(Progress(stage="validation inputs", note=plan.label))
-            found = measured(measurer, self._samples, plan, exact, allowed, count)
+            found = self._validation.measured(plan, allowed, count)
             if isinstance(found, Failure):
                 raise failure_error(plan.partitions[0], found)
             return found
 
         found = computed(measurer, entry, judged)
         assert found is not None
-        return self._noted(plan, found)
+        return found
 
-    def _noted(self, plan: Candidate, accuracy: Accuracy) -> Accuracy:
-        if plan.precisions and not accuracy.has_room:
-            self._excess = max(self._excess, max(accuracy.worst.values()) / (PRECISION.seen * accuracy.max_error))
-        return accuracy
+    def _judge_early(self, plan: Candidate) -> Accuracy | None:
+        """As `judge`, before the benchmark, whose time stays kept."""
+        time = self._measurer.time
+        kept_s = time.kept_s
+        time.kept_s = self._benchmark_s()
+        try:
+            return self._judged(plan, insists=False)
+        finally:
+            time.kept_s = kept_s
 
     def _read_accuracy(self, stored: Mapping[str, Any]) -> Accuracy:
         if stored["worst"].keys() != set(self._measurer.graph.outputs):
             raise ValueError("it is of other outputs")
         return TypeAdapter(Accuracy).validate_python(stored)
 
-    def _inputs(self, plan: Candidate) -> int:
-        """On how many inputs there is time to judge a plan."""
+    def _inputs(self, plan: Candidate, *, insists: bool) -> int:
+        """On how many inputs there is time to judge a plan; somewhat more time where somebody ``insists``."""
         time = self._measurer.time
-        time.kept_s = 0.0
         counts = (PRECISION.validation, PRECISION.validation // 2, PRECISION.validation_least)
         questions = ((count, {"judged": plan.name, "inputs": count}) for count in counts)
         found = next((n for n, asked in questions if time.may_benchmark(asked, self._judging_s(plan, n))), 0)
-        if found or not plan.precisions:
+        if found or not plan.precisions or not insists:
             return found
         # It was shown to be faster, and cannot ship unjudged: all that was spent on it would be lost.
         late_s = PRECISION.judged_late * time.deadline.stated
@@ -150,9 +144,9 @@ class AccuracyBudget:
 
     def _judging_s(self, plan: Candidate, count: int) -> float:
         """Seconds in which a plan and the one in fp32 answer so many inputs."""
-        several = (plan, self._exact[0])
+        several = (plan,) if self._validation.has_right(count) else (plan, self._exact[0])
         engines = [{registry.engine_of(part.target) for part in each.partitions} for each in several]
-        runs_ms = sum(each.total_ms or 0.0 for each in several) + 2 * PRECISION.input_ms
+        runs_ms = sum((each.total_ms or 0.0) + PRECISION.input_ms for each in several)
         return sum(map(self._measurer.time.whole_s, engines)) + count * runs_ms / 1e3
 
     def _benchmark_s(self) -> float:

@@ -106,8 +106,7 @@ class Choosers(ExitStack):
     def _calibration(self, target: Target) -> Calibration:
         if target not in self._calibrations:
             self._watch(Progress(stage="accuracy", note="what layers read"))
-            inputs = self._samples.calibration
-            ask = asked(target, self._measurer.folder, inputs, self._patience_s)
+            ask = asked(target, self._measurer.folder, self._samples.ranges, self._patience_s)
             self._calibrations[target] = Calibration.of(self._problem.graph, ask)
         return self._calibrations[target]
 
@@ -118,7 +117,8 @@ class Choosers(ExitStack):
             self._problem.graph,
             target,
             self._measurer.folder,
-            self._samples.calibration,
+            self._samples.calibration[: PRECISION.chosen_inputs],
+            self._samples.ranges,
             self._patience_s,
             calibration,
             self._watch,
@@ -133,7 +133,7 @@ class Choosers(ExitStack):
         if time.is_endless:
             return longest_s
         left = min(time.left, time.deadline.left_of(SHARES.layers_end))
-        return max(0.0, min(longest_s, left / (1 + PRECISION.calibration)))
+        return max(0.0, min(longest_s, left / (1 + PRECISION.ranges)))
 
 
 def rounding_s(graph: Graph) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -21,12 +22,14 @@ class Family:
     Attributes:
         fine_share: Of what the coarse way saves, what the fine way saves.
         most_rows: A product of more rows gains nothing; ``None`` if each layer gains.
+        least_share: With less than this share of the model's weights, all layers together gain nothing.
     """
 
     coarse: Scheme
     fine: Scheme | None = None
     fine_share: float = 1.0
     most_rows: float | None = None
+    least_share: float = 0.0
 
     @property
     def ways(self) -> tuple[Scheme, ...]:
@@ -36,12 +39,19 @@ class Family:
     def layers(self, graph: Graph) -> tuple[Layer, ...]:
         """The layers that may be so, in order."""
         found = (layer for layer in layers_of(graph, graph.nodes) if self.coarse in layer.schemes)
-        return tuple(layer for layer in found if self.most_rows is None or _waits(layer, graph, self.most_rows))
+        several = tuple(layer for layer in found if self.most_rows is None or _waits(layer, graph, self.most_rows))
+        return several if self.least_share == 0.0 or _share(several, graph) >= self.least_share else ()
 
 
 def _waits(layer: Layer, graph: Graph, most_rows: float) -> bool:
     """Whether a product waits for its weight, of whole blocks, which every engine takes."""
     return 0 < _rows(layer, graph) <= most_rows and _length(layer, graph) % BLOCK == 0
+
+
+def _share(layers: Iterable[Layer], graph: Graph) -> float:
+    """Of the model's weights in bytes, those that these products read."""
+    names = {layer.node.inputs[1] for layer in layers}
+    return sum(graph.weights[name].nbytes for name in names) / max(graph.weight_bytes, 1)
 
 
 def _length(layer: Layer, graph: Graph) -> int:
@@ -62,5 +72,6 @@ WEIGHTS = Family(
     coarse=Scheme.WEIGHTS_4,
     fine_share=PRECISION.weights_fine_share,
     most_rows=PRECISION.most_rows,
+    least_share=PRECISION.weights_least_share,
 )
 """Weights alone in few bits, for products that wait for them."""

@@ -68,6 +68,7 @@ class Chooser(AbstractContextManager["Chooser"]):
         target: Target,
         folder: Path,
         inputs: Sequence[Path],
+        ranging: Sequence[Path],
         patience_s: Callable[[], float],
         calibration: Calibration,
         watch: Watcher = unwatched,
@@ -81,7 +82,7 @@ class Chooser(AbstractContextManager["Chooser"]):
         self._inputs = tuple(inputs)
         self._watch = watch
         calibrated = self.layers if family.coarse.needs_ranges else ()
-        self._ranges = calibration.trimmed(graph, calibrated, asked(target, folder, inputs, patience_s))
+        self._ranges = calibration.trimmed(graph, calibrated, asked(target, folder, ranging, patience_s))
         if not has_time(writing_s):
             raise ExecutionError(
                 "the engine that tells how accurate layers are", "finding out what layers read took too long"

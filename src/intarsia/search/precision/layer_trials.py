@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from intarsia.config.precision import Scheme
 from intarsia.partitioning import Partition, Partitioning, with_precision
@@ -52,7 +53,10 @@ def try_layers(
         trials.tried.add(cover)
         reduced = trials.reduced(plan, cover)
         if isinstance(reduced, str) or trials.fits(reduced.error):
-            trials.keep(reduced, plan, kind)
+            again = partial(
+                try_layers, trials, choosers, plan, partitions, is_dynamic=is_dynamic, family=family, base=base
+            )
+            trials.keep(reduced, plan, kind, again)
             return
         # This engine rounds in other places than the one whose answers are compared.
         allowed = allowed * allowed / _rest(reduced.error, base)

@@ -18,19 +18,16 @@ from intarsia.search.precision.reduced_precision import ReducedPrecisionPlans
 from intarsia.search.precision.trials import ReducedPrecision
 from intarsia.target import Target
 
-VERSION = 9
+VERSION = 10
 """Part of every key: raised when the search or the measure of an error changes."""
 
 
-def reduced_key(problem: Problem, exact: Sequence[Candidate], share: float = 1.0) -> Key:
+def reduced_key(problem: Problem, exact: Sequence[Candidate]) -> Key:
     """All that the plans depend on; other than a time, an error depends on every weight. What they came to in so much
     time says nothing of what more time would find.
-
-    Args:
-        share: The part of the allowed error that they may make on the calibration inputs.
     """
     settings = problem.settings
-    facts = {"reduced_precision": VERSION, "allowed": settings.max_error, "budget_s": settings.budget_s, "share": share}
+    facts = {"reduced_precision": VERSION, "allowed": settings.max_error, "budget_s": settings.budget_s}
     return _key(problem, exact, facts)
 
 

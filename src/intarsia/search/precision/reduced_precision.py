@@ -6,7 +6,7 @@ What decides (ranges, which layers, which plans) is measured on calibration inpu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,6 +14,7 @@ from intarsia.config.precision import Precision
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
 from intarsia.cost.worker.progress import Watcher
+from intarsia.errors import BackendError
 from intarsia.partitioning import Partition, Partitioning, with_precision
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.precision.candidates import Cut, in_reduced_types, most_that_fits, speed_settings
@@ -21,7 +22,7 @@ from intarsia.search.precision.choosers import OUT_OF_TIME, Choosers, rounding_s
 from intarsia.search.precision.families import PRODUCTS, WEIGHTS
 from intarsia.search.precision.layer_trials import IN_TYPES, IN_WEIGHTS, try_layers
 from intarsia.search.precision.trials import ReducedPrecision, Trials
-from intarsia.search.precision.validation_set import Samples
+from intarsia.search.precision.validation_set import Accuracy, Samples
 from intarsia.search.precision.weight_trials import WeightTrials
 from intarsia.search.thresholds import DECISION, PRECISION
 from intarsia.target.reduced_precision import rounded_type
@@ -52,12 +53,23 @@ NO_REDUCED_PRECISION = ReducedPrecisionPlans()
 
 
 class ReducedPrecisionSearch:
-    """Makes plans in reduced precision of plans in fp32, with no more than this share of the allowed error."""
+    """Makes plans in reduced precision of plans in fp32.
+
+    Args:
+        judge: Returns the error of a plan on the validation set; see `AccuracyBudget.judge`.
+    """
 
     def __init__(
-        self, problem: Problem, measurer: Measurer, samples: Samples, watch: Watcher, share: float = 1.0
+        self,
+        problem: Problem,
+        measurer: Measurer,
+        samples: Samples,
+        watch: Watcher,
+        judge: Callable[[Candidate], Accuracy | None],
     ) -> None:
-        self.trials = Trials(problem, measurer, samples, watch, share)
+        self.trials = Trials(problem, measurer, samples, watch)
+        self._judge = judge
+        self._best_judged: ReducedPrecision | None = None
         self._problem = problem
         self._measurer = measurer
         self._samples = samples
@@ -89,17 +101,47 @@ class ReducedPrecisionSearch:
         for plan, types in typed:
             for partitions, error in types:
                 try_layers(trials, choosers, plan, partitions, base=error)
+        missed = self._judged(exact)  # while there is time for one that errs less
         for is_dynamic in (False, True):
-            for plan, _ in typed:
+            for place, (plan, _) in enumerate(typed):
                 try_layers(trials, choosers, plan, plan.partitions, is_dynamic=is_dynamic)
+                if not (is_dynamic or place):
+                    missed += self._judged(exact)
         weights.try_layers(choosers)
-        found = sorted(trials.found, key=lambda reduced: reduced.candidate.total_ms or math.inf)
+        missed += self._judged(exact)
+        found = sorted(trials.found, key=_speed)
         faster = f"{PRECISION.plans} others were faster when they were tried"
         # What tells most of a model first.
         before = sorted(trials.dropped, key=lambda pair: pair[0].endswith(IN_WEIGHTS))
-        dropped = (*before, *((reduced.candidate.label, faster) for reduced in found[PRECISION.plans :]))
+        dropped = (*missed, *before, *((reduced.candidate.label, faster) for reduced in found[PRECISION.plans :]))
         reason = "" if found else f"no plan in reduced precision is benchmarked: {_first(dropped)}"
         return ReducedPrecisionPlans(found=tuple(found[: PRECISION.plans]), dropped=dropped, reason=reason)
+
+    def _judged(self, exact: Sequence[Candidate]) -> list[tuple[str, str]]:
+        """Plans that missed the error on validation inputs, and by how much; what errs less is found in their place.
+
+        The fastest is judged before the benchmark, while what each layer costs is still known.
+        """
+        trials, missed = self.trials, []
+        exact_ms = min((plan.total_ms or math.inf for plan in exact), default=math.inf)
+        for _ in range(PRECISION.judged):
+            best = min(trials.found, key=_speed, default=None)
+            if best is None or best == self._best_judged or PRECISION.promising * _speed(best) > exact_ms:
+                break
+            try:
+                accuracy = self._judge(best.candidate)
+            except BackendError as error:
+                why = f"failed at {error.stage}: {error.detail}"
+            else:
+                if accuracy is None or not accuracy.inputs or accuracy.has_room:
+                    self._best_judged = best
+                    break
+                why = accuracy.miss("it")
+                trials.aim = min(trials.aim, PRECISION.margin * trials.allowed / accuracy.excess)
+            trials.found.remove(best)
+            missed.append((best.candidate.label, why))
+            trials.again[best.candidate.name]()
+        return missed
 
     def _has_time(self, plan: Candidate) -> bool:
         """Whether there is time to try a plan; that there is none is taken down."""
@@ -120,14 +162,17 @@ class ReducedPrecisionSearch:
             error = self.trials.error(partitions, self.trials.settings(plan))
             if isinstance(error, Failure):
                 self.trials.keep(f"failed at {error.stage}: {error.reason}", plan, IN_TYPES)
-            elif not self.trials.fits(error):
-                # Other inputs may do better or worse than these; if they do worse, the part below ships.
-                if error <= PRECISION.hopeful * self.trials.aim:
-                    self.trials.keep(self.trials.reduced(plan, partitions), plan, IN_TYPES)
-                self.trials.keep(self._cut(plan, partitions, error, choosers), plan, IN_TYPES)
-            elif self.trials.keep(self.trials.reduced(plan, partitions), plan, IN_TYPES):
-                fitting.append((partitions, error))
+            elif error > PRECISION.hopeful * self.trials.aim:
+                self._try_part(plan, partitions, error, choosers)
+            else:
+                again = partial(self._try_part, plan, partitions, error, choosers)
+                is_kept = self.trials.keep(self.trials.reduced(plan, partitions), plan, IN_TYPES, again)
+                if is_kept and self.trials.fits(error):
+                    fitting.append((partitions, error))
         return fitting
+
+    def _try_part(self, plan: Candidate, partitions: tuple[Partition, ...], error: float, choosers: Choosers) -> None:
+        self.trials.keep(self._cut(plan, partitions, error, choosers), plan, IN_TYPES)
 
     def _slow_ms(self, plan: Candidate, partitions: tuple[Partition, ...]) -> float | None:
         """What it takes with weights rounded to the nearest, where it is known that other plans take less."""
@@ -170,6 +215,10 @@ class ReducedPrecisionSearch:
         if isinstance(found, Failure):
             return f"failed at {found.stage}: {found.reason}"
         return f"its error is {error:.2g}, so is each end's" if found is None else self.trials.reduced(plan, found)
+
+
+def _speed(reduced: ReducedPrecision) -> float:
+    return reduced.candidate.total_ms or math.inf
 
 
 def _first(dropped: Sequence[tuple[str, str]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from intarsia.backends import registry
@@ -42,18 +42,18 @@ class Trials:
         found: Those that are faster and keep to the error.
         dropped: What else was tried, and why it will not be benchmarked.
         tried: The partitions of plans that need not be tried again.
+        again: By name of a plan that was found, what looks for one like it that errs less, after the aim was lowered.
     """
 
-    def __init__(
-        self, problem: Problem, measurer: Measurer, samples: Samples, watch: Watcher, share: float = 1.0
-    ) -> None:
+    def __init__(self, problem: Problem, measurer: Measurer, samples: Samples, watch: Watcher) -> None:
         self.problem = problem
         self.measurer = measurer
         self.allowed = problem.settings.max_error or 0.0
-        self.aim = share * self.allowed
+        self.aim = self.allowed
         self.found: list[ReducedPrecision] = []
         self.dropped: list[tuple[str, str]] = []
         self.tried: set[tuple[Partition, ...]] = set()
+        self.again: dict[str, Callable[[], object]] = {}
         self._samples = samples
         self._watch = watch
         self._exact: Sequence[Answers] = ()
@@ -89,12 +89,19 @@ class Trials:
         """Whether a plan with this error on the calibration inputs is likely to keep to what is allowed on others."""
         return error <= self.aim * (1 + PRECISION.margin) / 2
 
-    def keep(self, reduced: ReducedPrecision | str, plan: Candidate, kind: str) -> bool:
-        """Take it down among those found, or why it is not."""
+    def keep(
+        self,
+        reduced: ReducedPrecision | str,
+        plan: Candidate,
+        kind: str,
+        again: Callable[[], object] = lambda: None,
+    ) -> bool:
+        """Take it down among those found, or why it is not; ``again`` looks for one like it that errs less."""
         if isinstance(reduced, str):
             self.dropped.append((f"{plan.label}, {kind}", reduced))
             return False
         self.found.append(reduced)
+        self.again[reduced.candidate.name] = again
         return True
 
     @property

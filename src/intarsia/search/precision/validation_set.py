@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
+from intarsia.cost.reference.evaluate import Answers
 from intarsia.files import replacing
 from intarsia.graph import Graph
 from intarsia.planning.problem import Candidate
@@ -17,7 +18,7 @@ from intarsia.runtime.executors.drawn_feeds import graph_feeds, varied_feeds
 from intarsia.runtime.verify import distance
 from intarsia.search.thresholds import PRECISION
 
-CALIBRATION_SEED, VALIDATION_SEED = 10_000, 20_000
+CALIBRATION_SEED, VALIDATION_SEED, RANGES_SEED = 10_000, 20_000, 30_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,16 +44,34 @@ class Accuracy:
     @property
     def has_room(self) -> bool:
         """Whether it holds, with room for inputs that nobody tried."""
-        return self.holds and max(self.worst.values()) <= PRECISION.seen * self.max_error
+        return self.holds and self.excess <= 1.0
+
+    @property
+    def excess(self) -> float:
+        """The error of the worst output by the largest with which there is room."""
+        return max(self.worst.values()) / (PRECISION.seen * self.max_error)
+
+    def miss(self, label: str) -> str:
+        """How the plan of that label misses the error, in a sentence."""
+        if not self.inputs:
+            return f"there was no time to see the error of {label} on validation inputs; --budget gives more"
+        error = max(self.worst.values())
+        room = f", and {1 - PRECISION.seen:.0%} of it is kept for inputs that were not tried" if self.holds else ""
+        return f"{label} has an error of {error:.3g} on validation inputs; {self.max_error:g} is allowed{room}"
 
 
 class Samples:
-    """Inputs in files: some to decide by, others to check with."""
+    """Inputs in files: some to learn ranges from, others to decide by, and others again to check with."""
 
     def __init__(self, graph: Graph, folder: Path, seed: int) -> None:
         self._graph = graph
         self._folder = folder / "samples"
         self._seed = seed
+
+    @property
+    def ranges(self) -> tuple[Path, ...]:
+        """What tells the ranges of values. Errors on these inputs would be too small: nothing is cut off in them."""
+        return tuple(self._drawn(RANGES_SEED + number) for number in range(PRECISION.ranges))
 
     @property
     def calibration(self) -> tuple[Path, ...]:
@@ -76,26 +95,38 @@ class Samples:
         return path
 
 
-def measured(
-    measurer: Measurer,
-    samples: Samples,
-    plan: Candidate,
-    exact: Candidate,
-    max_error: float,
-    count: int = PRECISION.validation,
-) -> Accuracy | Failure:
-    """The error of a plan on so many inputs that decided nothing, against a plan in fp32."""
-    several = []
-    for each in (plan, exact):
-        answers = measurer.answers(each.partitions, each.settings, samples.validation(count))
-        if isinstance(answers, Failure):
-            return answers
-        several.append(answers)
-    errors = [[distance(y, r) for y, r in zip(ys, rs, strict=True)] for ys, rs in zip(*several, strict=True)]
-    columns = dict(zip(measurer.graph.outputs, zip(*errors, strict=True), strict=True))
-    return Accuracy(
-        max_error=max_error,
-        inputs=len(errors),
-        worst={name: max(column) for name, column in columns.items()},
-        mean={name: sum(column) / len(column) for name, column in columns.items()},
-    )
+class Validation:
+    """Judges plans by inputs that decided nothing, against a plan in fp32, which answers each of them once."""
+
+    def __init__(self, measurer: Measurer, samples: Samples, exact: Candidate) -> None:
+        self._measurer = measurer
+        self._samples = samples
+        self._exact = exact
+        self._right: Sequence[Answers] = ()
+
+    def has_right(self, count: int) -> bool:
+        """Whether the plan in fp32 has answered so many."""
+        return len(self._right) >= count
+
+    def measured(self, plan: Candidate, max_error: float, count: int = PRECISION.validation) -> Accuracy | Failure:
+        """The error of a plan on the first so many of them."""
+        found = self._answers(plan, count)
+        if isinstance(found, Failure):
+            return found
+        if not self.has_right(count):
+            right = self._answers(self._exact, count)
+            if isinstance(right, Failure):
+                return right
+            self._right = right
+        pairs = zip(found, self._right[:count], strict=True)
+        errors = [[distance(y, r) for y, r in zip(ys, rs, strict=True)] for ys, rs in pairs]
+        columns = dict(zip(self._measurer.graph.outputs, zip(*errors, strict=True), strict=True))
+        return Accuracy(
+            max_error=max_error,
+            inputs=len(errors),
+            worst={name: max(column) for name, column in columns.items()},
+            mean={name: sum(column) / len(column) for name, column in columns.items()},
+        )
+
+    def _answers(self, plan: Candidate, count: int) -> Sequence[Answers] | Failure:
+        return self._measurer.answers(plan.partitions, plan.settings, self._samples.validation(count))

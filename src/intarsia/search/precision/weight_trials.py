@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from intarsia.config.precision import Precision, Scheme
 from intarsia.partitioning import Partition, Partitioning, with_precision
@@ -78,9 +79,17 @@ class WeightTrials:
         # So much error tells how fast it is: some of the weights may fit.
         most = PRECISION.packed_error if packs_12_bits(whole) else PRECISION.weights_error
         reduced = trials.reduced(plan, whole, slower=1.0, checked_by=most) if in_time else OUT_OF_TIME
-        if isinstance(reduced, str) or trials.fits(reduced.error):
+        if isinstance(reduced, str):
             trials.keep(reduced, plan, IN_WEIGHTS)
-        return None if isinstance(reduced, str) else reduced
+            return None
+        if trials.fits(reduced.error):
+            trials.keep(reduced, plan, IN_WEIGHTS, partial(self._in_more_bits, plan, reduced.error))
+        return reduced
+
+    def _in_more_bits(self, plan: Candidate, error: float) -> None:
+        """Some of them, where all in 8 bits make this error and that is too much."""
+        if packs_12_bits(plan.partitions):
+            self._some_in_other_bits(plan, error)
 
     def _some_in_other_bits(self, plan: Candidate, error: float) -> None:
         """Squares of errors add up, which tells how many may have 8. They are spread over the model.
@@ -102,7 +111,7 @@ class WeightTrials:
             cover = self._cover(plan, with_rest(Precision.of(few, {}), self._layers, way))
             reduced = trials.reduced(plan, cover, checked_by=PRECISION.weights_error)
             if isinstance(reduced, str) or trials.fits(reduced.error):
-                trials.keep(reduced, plan, IN_WEIGHTS)
+                trials.keep(reduced, plan, IN_WEIGHTS, partial(self._some_in_other_bits, plan, error))
                 return
             aim *= min(trials.aim / reduced.error, PRECISION.spread_aim)
         trials.keep("its error stayed too large with other bits than 8", plan, IN_WEIGHTS)

@@ -145,37 +145,25 @@ def _in_8_bits(plan: Candidate) -> Candidate:
     return replace(plan, name="single, int8", partitions=partitions, settings=replace(plan.settings, max_error=0.01))
 
 
-def test_a_plan_that_erred_too_much_on_validation_inputs_is_looked_for_once_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("left_s", "inputs"), [(1e6, PRECISION.validation), (0.0, 0)])
+def test_before_the_benchmark_a_plan_is_judged_in_the_time_that_the_benchmark_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left_s: float, inputs: int
 ) -> None:
-    some, plan = accuracy_budget(tmp_path, 0.01, off=0.012)
-    shares: list[float] = []
+    telling: Any = Telling(tmp_path, 0.005)
+    telling.time = Timetable(Deadline(left_s), telling.store)
+    some, plan = _accuracy_budget(telling, 0.01)
+    kept_s: list[float] = []
 
     def looking(*arguments: Any) -> Any:
-        shares.append(arguments[-1])
-        return SimpleNamespace(run=lambda exact: ReducedPrecisionPlans())
+        def run(exact: object) -> ReducedPrecisionPlans:
+            before_s = telling.time.kept_s
+            accuracy = arguments[-1](_in_8_bits(plan))
+            assert accuracy.inputs == inputs
+            kept_s.append(telling.time.kept_s - before_s)
+            return ReducedPrecisionPlans()
+
+        return SimpleNamespace(run=run)
 
     monkeypatch.setattr("intarsia.search.precision.accuracy_budget.ReducedPrecisionSearch", looking)
     some.plans()
-    some.more_exact_plans()
-    assert shares == [1.0]  # nothing was too inexact yet
-    some.judge(_in_8_bits(plan))
-    some.more_exact_plans()
-    some.more_exact_plans()
-    assert shares == [1.0, pytest.approx(PRECISION.margin * PRECISION.seen * 0.01 / 0.012)]
-
-
-def test_nothing_is_looked_for_again_where_the_plan_has_room_or_there_is_no_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "intarsia.search.precision.accuracy_budget.ReducedPrecisionSearch", None
-    )  # whoever looks for one fails
-    some, plan = accuracy_budget(tmp_path, 0.01, off=0.005)
-    some.judge(_in_8_bits(plan))
-    assert some.more_exact_plans() == ReducedPrecisionPlans()
-    telling: Any = Telling(tmp_path, 0.012)
-    late, plan = _accuracy_budget(telling, 0.01)
-    late.judge(_in_8_bits(plan))
-    telling.time = Timetable(Deadline(0.0), telling.store)
-    assert late.more_exact_plans() == ReducedPrecisionPlans()
+    assert kept_s == [0.0]

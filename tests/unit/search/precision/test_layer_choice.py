@@ -26,9 +26,9 @@ GRAPH = loaded(residual())
 def chooser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chooser]:
     graph, folder = GRAPH, tmp_path_factory.mktemp("choice")
     samples = Samples(graph, folder, seed=0)
-    inputs, target = samples.calibration, Target("reference")
+    inputs, target = samples.calibration[:4], Target("reference")
     calibration = Calibration.of(graph, asked(target, folder, inputs, lambda: 60.0))
-    with Chooser(graph, target, folder, inputs, lambda: 60.0, calibration) as made:
+    with Chooser(graph, target, folder, inputs, inputs, lambda: 60.0, calibration) as made:
         yield made
 
 
@@ -81,6 +81,7 @@ def test_nothing_is_written_for_which_there_is_no_time(tmp_path: Path) -> None:
             GRAPH,
             Target("reference"),
             tmp_path,
+            (),
             (),
             lambda: 60.0,
             calibration,
