@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -70,15 +70,26 @@ def lower(model: SubModel, natives: frozenset[str] = frozenset()) -> Program:
 
 def refusal(node: Node, graph: Graph, natives: frozenset[str], judge: Judge) -> str | None:
     """Why a node cannot be lowered, or why an engine cannot do what it is lowered to; ``None`` if all is well."""
-    builder = Builder(natives)
-    try:
-        terms = {name: _leaf(builder, graph, name) for name in node.reads}
-        lowered(builder, node, graph, terms)
-    except UnsupportedError as error:
-        return f"{node.op_type}: {error}"
-    made = builder.instructions
+    made = _made(node, graph, natives)
+    if isinstance(made, str):
+        return made
     reasons = (judge(each, tuple(made[number] for number in each.reads)) for each in made if each.name not in LEAVES)
     return next(filter(None, reasons), None)
+
+
+def _made(node: Node, graph: Graph, natives: frozenset[str]) -> Sequence[Instruction] | str:
+    """What a node is lowered to, or why it cannot be; engines with the same operations share it."""
+    known: dict[str, Sequence[Instruction] | str] = graph.memo.setdefault(("lowered", natives), {})
+    if node.id in known:
+        return known[node.id]
+    builder = Builder(natives)
+    made: Sequence[Instruction] | str = builder.instructions
+    try:
+        lowered(builder, node, graph, {name: _leaf(builder, graph, name) for name in node.reads})
+    except UnsupportedError as error:
+        made = f"{node.op_type}: {error}"
+    known[node.id] = made
+    return made
 
 
 def _leaf(builder: Builder, graph: Graph, name: str) -> Term:

@@ -8,22 +8,36 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from mmap import mmap
+from mmap import ACCESS_READ, mmap
 
 from intarsia.files import AnyPath
 from intarsia.files.caches import cache_folder, own_cache_place
+from intarsia.target.cores import thread_budget
 
 _FOLDER = "known-artifacts"
 _MOST = 4096
 """Files in the folder; the oldest half goes when there are more."""
+_PART = 1 << 24
+"""Bytes of a large file that one thread reads at a time."""
 
 
 def digest_of(content: bytes | mmap) -> str:
-    """What a file is known by."""
+    """What a file is known by: its SHA-256; of a large one, which threads read in parts, that of the parts' digests."""
     import hashlib
 
     with memoryview(content) as view:
-        return hashlib.sha256(view).hexdigest()
+        if len(view) <= _PART:
+            return hashlib.sha256(view).hexdigest()
+        from concurrent.futures import ThreadPoolExecutor
+
+        def part(start: int) -> bytes:
+            with view[start : start + _PART] as own:
+                return hashlib.sha256(own).digest()
+
+        with ThreadPoolExecutor(thread_budget()) as pool:
+            parts = b"".join(pool.map(part, range(0, len(view), _PART)))
+        # The name says which: a small file may hold the digests of a large one's parts.
+        return f"parts-{hashlib.sha256(parts).hexdigest()}"
 
 
 def known_digest(path: AnyPath, content: bytes | mmap) -> str | None:
@@ -49,10 +63,8 @@ def remember(path: AnyPath, digest: str | None = None) -> None:
     """Remember a file, which has this digest if that is known. Where no cache can be written, nothing is remembered."""
     with suppress(OSError):
         if digest is None:
-            import hashlib
-
-            with open(path, "rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+                digest = digest_of(content)
         folder = os.path.join(cache_folder(), _FOLDER)
         os.makedirs(folder, exist_ok=True)
         _note(folder, path, digest)

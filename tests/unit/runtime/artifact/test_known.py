@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -60,3 +61,25 @@ def test_the_oldest_go_when_there_are_many(tmp_path: Path, monkeypatch: pytest.M
         remember(path)
     assert len(os.listdir(own_cache() / "known-artifacts")) <= 10
     assert known_digest(path, b"29") is not None
+
+
+def test_of_a_large_file_every_byte_counts_and_so_does_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "_PART", 64)
+    content = bytes(range(256)) * 3
+    path = tmp_path / "a"
+    path.write_bytes(content)
+    remember(path)
+    assert known_digest(path, content) == digest_of(content)
+    changed = [bytes([*content[:at], content[at] ^ 1, *content[at + 1 :]]) for at in range(0, len(content), 60)]
+    several = [content, *changed, content[:-1], content + b"\0", content[64:]]
+    assert len({digest_of(each) for each in several}) == len(several)
+
+
+def test_a_small_file_of_digests_is_not_taken_for_the_large_one_that_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "_PART", 64)
+    content = bytes(128)
+    parts = b"".join(hashlib.sha256(content[start : start + 64]).digest() for start in (0, 64))
+    assert digest_of(content) == f"parts-{hashlib.sha256(parts).hexdigest()}"
+    assert digest_of(parts) == hashlib.sha256(parts).hexdigest()
