@@ -66,6 +66,8 @@ class BenchmarkEffort:
         seconds: Rounds end early after this time in each set, but not before ``min_rounds``.
         min_rounds: Rounds of each set in any case.
         repeats: Sets that may be added while the A/A control does not hold, or it is in doubt who is faster.
+        is_claimed: Whether it will be claimed that one is faster: then the control has to hold. Where the fastest is
+            only to be found, sets end once nobody seems faster than the first.
         max_memory: Bytes that a contender may need at most; it fails if it needs more.
     """
 
@@ -75,6 +77,7 @@ class BenchmarkEffort:
     seconds: float = 6.0
     min_rounds: int = 4
     repeats: int = 2
+    is_claimed: bool = True
     max_memory: int | None = None
 
 
@@ -109,7 +112,7 @@ def paired_benchmark(
         if number >= effort.processes + effort.repeats + len(warned):
             break
         verdict = _verdict(sets, running, failed, effort)
-        if not running or not (verdict.is_void or _is_in_doubt(verdict, running)):
+        if not running or _is_told(verdict, len(sets), running, effort):
             break
         if number and deadline.left < set_s:
             # Sets enough for a claim are enough; with fewer the verdict stays void, as it did not come to its end.
@@ -142,6 +145,13 @@ def paired_benchmark(
     last = replace(_verdict(sets, running, failed, effort), footprints=weighed, causes=causes)
     loads = {each.name: each.instances for each in contenders if each.instances and each.name in last.benchmarked}
     return replace(last, instances=loads)
+
+
+def _is_told(found: Verdict, sets: int, running: Mapping[str, Contender], effort: BenchmarkEffort) -> bool:
+    """Whether these sets tell what is to be known."""
+    if sets >= effort.settled and not (effort.is_claimed or found.leaders):
+        return True
+    return not (found.is_void or _is_in_doubt(found, running))
 
 
 def _may_pass(done: _Set, running: Mapping[str, Contender], warned: Mapping[str, Cause]) -> dict[str, Cause] | None:

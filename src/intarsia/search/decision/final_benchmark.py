@@ -29,7 +29,7 @@ from intarsia.search.decision.contenders import tuned_ms
 from intarsia.search.decision.decision import NO_BENCHMARK
 from intarsia.search.thresholds import DECISION, SHARES
 
-PAIRED_BENCHMARK = 6
+PAIRED_BENCHMARK = 7
 """Part of every key: raised when a paired benchmark is run or judged in another way."""
 
 
@@ -198,7 +198,7 @@ class FinalBenchmark:
         if is_claimed and settings.budget_s >= DECISION.full_budget_s:
             return effort
         settled = PAIRED.settled_sets if is_claimed else 1
-        return replace(effort, processes=PAIRED.settled_sets, settled=settled, repeats=0)
+        return replace(effort, processes=PAIRED.settled_sets, settled=settled, repeats=0, is_claimed=is_claimed)
 
     def _seconds(self, field: Sequence[Candidate], sets: int, rounds_s: float | None = None) -> float:
         """Seconds that so many sets take, with the artifacts that are written for them.

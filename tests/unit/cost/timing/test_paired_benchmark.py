@@ -230,6 +230,16 @@ def test_sets_are_added_until_the_control_holds(monkeypatch: pytest.MonkeyPatch)
     assert found.is_void
 
 
+@pytest.mark.parametrize(("b_ms", "sets"), [(12.0, 1), (11.0, 2)])
+def test_where_nothing_is_claimed_a_noisy_set_does_unless_another_seems_faster(
+    monkeypatch: pytest.MonkeyPatch, b_ms: float, sets: int
+) -> None:
+    noisy = one_set(a=[12.0] * 9, b=[b_ms] * 9, control=[11.5] * 9)
+    effort = replace(EFFORT, settled=1, repeats=0, is_claimed=False)
+    found, ran, _ = run(monkeypatch, [noisy] * 3, "a", "b", effort=effort)
+    assert (len(ran), found.is_void) == (sets, True)
+
+
 def test_a_set_is_added_where_one_is_faster_but_not_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     won = one_set(a=[10.0] * 20, b=[9.5] * 20, control=[10.0] * 20)
     lost = one_set(a=[10.0] * 3, b=[11.0] * 3, control=[10.0] * 3)
