@@ -46,6 +46,7 @@ _NAME = "inductor"
 _LIBRARY = "model.so"
 _PACKAGE = "model.pt2"
 _UNSIGNED = words("uint16 uint32 uint64")
+_ALL_TYPES = TYPES | _UNSIGNED
 _GENERATED = words("add and cast eq ge gt int_div le lt max min mod mul not or shift_left shift_right sub xor")
 """What it writes loops for itself, of any integers; for most else it calls PyTorch's operators."""
 
@@ -65,7 +66,7 @@ class InductorBackend(LoweredBackend):
         first_part_s=11.0,  # importing PyTorch, and two convolutions of mobilenet_v2, on two cores
         follows_ports=True,
         spins=True,
-        dtypes=TYPES | _UNSIGNED,
+        dtypes=_ALL_TYPES,
     )
     fork_fault: ClassVar[ForkFault | None] = ForkFault.of_threads("PyTorch", "OpenMP's")
     gaps: ClassVar[tuple[Gap, ...]] = (
@@ -116,7 +117,7 @@ class InductorBackend(LoweredBackend):
             return f"{self.name} loses the sign of a zero in a {each.name} of floats"
         if any(read.name in (WEIGHT, CONSTANT) and read.dtype in _UNSIGNED for read in reads):
             return f"{self.name} folds no constants of unsigned integers"
-        return lack(self.name, each, reads, TYPES | _UNSIGNED if each.name in _GENERATED else TYPES)
+        return lack(self.name, each, reads, _ALL_TYPES if each.name in _GENERATED else TYPES)
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Trace and compile; some ten seconds even for a single operator."""

@@ -38,7 +38,7 @@ class Builder:
     def emit(self, name: str, reads: Sequence[Term], dtype: str, shape: Sequence[int], /, **attributes: Any) -> Term:
         """Append an instruction whose result is known to be of this type and shape."""
         place = len(self.instructions)
-        numbers = tuple(term.number for term in reads)
+        numbers = tuple([term.number for term in reads])
         made = Instruction(name, numbers, attributes, dtype, tuple(map(int, shape)), self.origin)
         self.instructions.append(made)
         return Term(place, dtype, made.shape)
