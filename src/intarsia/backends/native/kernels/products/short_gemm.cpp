@@ -56,7 +56,7 @@ inline Ints pair_at(const std::int16_t* numbers) {
 // The sums stay in registers only where every loop over them is unrolled.
 template <typename Products, std::size_t Rows, std::size_t Vecs>
 void multiply_rows(const ShortProduct& p) {
-    const std::int16_t* u = p.u;
+    const std::int16_t *u = p.u, *ahead = p.ahead;
     for (std::size_t tap = 0; tap < p.taps; ++tap) {
         Ints sum[Rows][Vecs];
 #pragma GCC unroll 14
@@ -65,7 +65,8 @@ void multiply_rows(const ShortProduct& p) {
             for (std::size_t i = 0; i < Vecs; ++i) sum[row][i] = every(0);
         const std::int16_t* v = p.v + tap * p.v_tap;
         for (std::size_t block = 0; block < p.blocks; ++block, v += p.v_stride)
-            for (std::size_t channel = 0; channel < kBlock; channel += 2, u += 2 * Vecs * kBlock) {
+            for (std::size_t channel = 0; channel < kBlock; channel += 2) {
+                prefetch(ahead);
                 Ints weight[Vecs];
 #pragma GCC unroll 2
                 for (std::size_t i = 0; i < Vecs; ++i) weight[i] = load_ints(u + 2 * i * kBlock);
@@ -75,6 +76,8 @@ void multiply_rows(const ShortProduct& p) {
 #pragma GCC unroll 2
                     for (std::size_t i = 0; i < Vecs; ++i) sum[row][i] = Products::add(sum[row][i], pixel, weight[i]);
                 }
+                u += 2 * Vecs * kBlock;
+                ahead += p.ahead_stride;
             }
         // Only this much is unrolled: what follows is little of the time, and would be most of the code.
         alignas(64) Ints sums[Rows][Vecs];
@@ -115,11 +118,14 @@ const Kernels& kernels_here() {
 
 }  // namespace
 
-// In steps as equal as can be, as in gemm.cpp.
+// In steps as equal as can be, each of which calls in its share of the panel behind this one, as in gemm.cpp.
 void multiply(ShortProduct p, std::size_t rows, std::size_t vecs) {
     static const Kernels& kernels = kernels_here();
     const auto count = static_cast<std::uint32_t>(rows), most = static_cast<std::uint32_t>(kernels.most);
     const std::uint32_t steps = (count + most - 1) / most;
+    const std::size_t pairs = p.taps * p.blocks * kBlock / 2;
+    p.ahead = p.u + 2 * pairs * vecs * kBlock;
+    p.ahead_stride = (static_cast<std::uint32_t>(2 * vecs * kBlock) + steps - 1) / steps;
     for (std::uint32_t i = 0; i < steps; ++i) {
         const std::size_t step = count / steps + (i < count % steps);
         kernels.of[vecs - 1][step - 1](p);
@@ -127,6 +133,7 @@ void multiply(ShortProduct p, std::size_t rows, std::size_t vecs) {
         p.v_scales += step * p.v_scales_row;
         p.m += step * kBlock;
         if (p.sum) p.sum += step * kBlock;
+        p.ahead += pairs * p.ahead_stride;
     }
 }
 

@@ -12,25 +12,27 @@
 namespace intarsia {
 
 struct ShortProduct {
-    const std::int16_t* v;     // [blocks][row][kBlock], rows side by side
-    std::size_t v_stride;      // from a block of input channels to the next
-    std::size_t v_tap;         // from a tap in depth to the next
-    const float* v_scales;     // of each tap and row: what one in a row's numbers stands for
-    std::size_t v_scales_row;  // from a row to the next
-    std::size_t v_scales_tap;  // from a tap to the next
-    const std::int16_t* u;     // the panel: [tap][channels / 2][blocks of the panel][kBlock][2 channels]
-    const float* u_scales;     // [blocks of the panel][kBlock]
-    std::size_t taps;          // in depth, summed
-    std::size_t blocks;        // of input channels
-    float* m;                  // [blocks of the panel][row][kBlock]
-    std::size_t m_stride;      // from a block of output channels to the next
-    const float* bias;         // [blocks of the panel][kBlock], where the product is the result of a convolution
-    const float* sum;          // as m, or null
-    const Finish* finish;      // of such a result
+    const std::int16_t* v;      // [blocks][row][kBlock], rows side by side
+    std::size_t v_stride;       // from a block of input channels to the next
+    std::size_t v_tap;          // from a tap in depth to the next
+    const float* v_scales;      // of each tap and row: what one in a row's numbers stands for
+    std::size_t v_scales_row;   // from a row to the next
+    std::size_t v_scales_tap;   // from a tap to the next
+    const std::int16_t* u;      // the panel: [tap][channels / 2][blocks of the panel][kBlock][2 channels]
+    const float* u_scales;      // [blocks of the panel][kBlock]
+    const std::int16_t* ahead;  // weights wanted soon, called into the nearest cache meanwhile
+    std::size_t ahead_stride;   // from a pair of channels to the next
+    std::size_t taps;           // in depth, summed
+    std::size_t blocks;         // of input channels
+    float* m;                   // [blocks of the panel][row][kBlock]
+    std::size_t m_stride;       // from a block of output channels to the next
+    const float* bias;          // [blocks of the panel][kBlock], where the product is the result of a convolution
+    const float* sum;           // as m, or null
+    const Finish* finish;       // of such a result
 };
 
-// All `rows` with a panel of `vecs` blocks, 1 to kPanel. Without a bias, m is the product; with one it is
-// finished(product + bias + sum).
+// All `rows` with a panel of `vecs` blocks, 1 to kPanel. `ahead` is chosen here. Without a bias, m is the product; with
+// one it is finished(product + bias + sum).
 void multiply(ShortProduct p, std::size_t rows, std::size_t vecs);
 
 // Weights of several such products with the same rows.
