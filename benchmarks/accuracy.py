@@ -1,13 +1,14 @@
 """What an allowed error buys: each network, compiled with it, against ONNX Runtime at default settings, in fp32.
 
-``python -m benchmarks.accuracy [NETWORK …] [--missing]`` adds the figures to ``benchmarks/results/accuracy.json``;
-`benchmarks.goals` judges them. The error is measured from outside: the saved artifact against ONNX Runtime's defaults
+``python -m benchmarks.accuracy [NETWORK …] [--missing] [--allowed ERROR …]`` adds the figures to
+``benchmarks/results/accuracy.json``; `benchmarks.goals` judges them. The error is measured from outside: the saved artifact against ONNX Runtime's defaults
 on 32 inputs that no compile has seen. Wants a quiet machine; takes four to eight minutes a network.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ EFFORT = Effort(sets=3, rounds=10, seconds=8.0, more_sets=4, half_width=0.03)
 Json = dict[str, Any]
 
 
-def measure(name: str, budget_s: float, folder: Path) -> Json:
+def measure(name: str, budget_s: float, allowed: Sequence[float], folder: Path) -> Json:
     """Compile one network with each allowed error, race what ships, and see its error.
 
     Raises:
@@ -39,7 +40,7 @@ def measure(name: str, budget_s: float, folder: Path) -> Json:
     """
     model = competitors.save_network(name, folder)
     feeds = competitors.save_feeds(model, folder)
-    found = {str(allowed): _with(model, feeds, allowed, budget_s, folder) for allowed in ALLOWED}
+    found = {str(each): _with(model, feeds, each, budget_s, folder) for each in allowed}
     return {"allowed": found, "void": any(each["void"] for each in found.values())}
 
 
@@ -103,10 +104,14 @@ def main() -> None:
     """Run what is named, or all."""
     parser = results_file.arguments("accuracy", "Compile networks with an allowed error and race what ships.", RESULTS)
     parser.add_argument("--budget", type=float, default=BUDGET_S, metavar="SECONDS", help="of each compile")
+    parser.add_argument(
+        "--allowed", type=float, nargs="+", default=ALLOWED, metavar="ERROR", help="errors, each a compile"
+    )
     given = parser.parse_args()
     given.networks = given.networks or list(NETWORKS)
     names = results_file.named(parser, given)
-    results_file.run(given.results, names, lambda name, folder: measure(name, given.budget, folder), told)
+    measured = partial(measure, budget_s=given.budget, allowed=given.allowed)
+    results_file.run(given.results, names, lambda name, folder: measured(name, folder=folder), told)
 
 
 if __name__ == "__main__":
