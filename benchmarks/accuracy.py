@@ -1,8 +1,9 @@
 """What an allowed error buys: each network, compiled with it, against ONNX Runtime at default settings, in fp32.
 
 ``python -m benchmarks.accuracy [NETWORK …] [--missing] [--allowed ERROR …]`` adds the figures to
-``benchmarks/results/accuracy.json``; `benchmarks.goals` judges them. The error is measured from outside: the saved artifact against ONNX Runtime's defaults
-on 32 inputs that no compile has seen. Wants a quiet machine; takes four to eight minutes a network.
+``benchmarks/results/accuracy.json``; `benchmarks.goals` judges them. The error is measured from outside: the saved
+artifact against ONNX Runtime's defaults on 32 inputs that no compile has seen. Wants a quiet machine; takes two to four
+minutes a network and error.
 """
 
 from __future__ import annotations

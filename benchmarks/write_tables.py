@@ -44,6 +44,8 @@ PAGES = (README, *(ROOT / "docs" / name for name in _PAGES))
 """Those with figures."""
 ELSEWHERE = SUITE.with_name("suite-xeon.json")
 """The suite on another machine."""
+ACCURACY_ELSEWHERE = ACCURACY.with_name("accuracy-xeon.json")
+"""What an allowed error buys on a machine without bf16."""
 DEMO = FIXED_PLANS.with_name("demo.txt")
 KNOWN = (
     *("resnet18", "resnet50", "vgg19", "inception_v1", "mobilenet_v2", "efficientnet_b0", "densenet121", "yolo"),
@@ -72,6 +74,7 @@ class Figures:
         roofline: By `benchmarks.roofline` on that machine.
         fixed_plans: By `benchmarks.fixed_plans`.
         accuracy: By `benchmarks.accuracy`.
+        accuracy_elsewhere: By the same on another machine.
         as_it_comes: By `benchmarks.as_it_comes`.
         exported: By `benchmarks.exported`.
         integers: By `benchmarks.integers`.
@@ -90,6 +93,7 @@ class Figures:
     roofline: Json
     fixed_plans: Json
     accuracy: Json
+    accuracy_elsewhere: Json
     as_it_comes: Json
     exported: Json
     integers: Json
@@ -116,6 +120,7 @@ class Figures:
             roofline=read(ROOFLINE),
             fixed_plans=read(FIXED_PLANS),
             accuracy=read(ACCURACY),
+            accuracy_elsewhere=read(ACCURACY_ELSEWHERE),
             as_it_comes=read(AS_IT_COMES),
             exported=read(EXPORTED),
             integers=read(INTEGERS),
@@ -147,6 +152,8 @@ class Figures:
             "manual": _manual(self.fixed_plans["manual"]),
             "overhead": _overhead(self.fixed_plans["overhead"]),
             "accuracy": _table(_accuracy(self.accuracy)),
+            "accuracy elsewhere": _table(_accuracy(self.accuracy_elsewhere)),
+            "mean accuracy elsewhere": _mean_accuracy(self.accuracy_elsewhere),
             "as it comes": _table(_as_it_comes(self.as_it_comes)),
             "mean as it comes": _mean_as_it_comes(self.as_it_comes),
             "reduced precision": _in_short_in_less(self.accuracy, self.as_it_comes),
@@ -286,6 +293,17 @@ def _accuracy(found: Json) -> Iterator[tuple[str, ...]]:
                 f"{each['worst_error']:.4f}",
                 each["chosen"],
             )
+
+
+def _mean_accuracy(found: Json) -> str:
+    entries = [each["allowed"]["0.01"] for each in found["networks"].values()]
+    mean = geometric_mean(each["speedup_over_onnxruntime_default"]["median"] for each in entries)
+    errors = [each["worst_error"] for each in entries]
+    return (
+        f"On {_cpu(found['machine'])}, {found['machine']['threads']} threads. Over these {len(entries)} networks, the "
+        f"geometric mean is {mean:.2f} times as fast as ONNX Runtime's default; "
+        f"{sum(error > 0.01 for error in errors)} of them erred by more than 0.01 on inputs that no compile has seen."
+    )
 
 
 def _as_it_comes(found: Json) -> Iterator[tuple[str, ...]]:

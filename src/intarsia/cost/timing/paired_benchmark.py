@@ -8,7 +8,6 @@ that ends with a control that does not hold is void.
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -18,20 +17,19 @@ from pathlib import Path
 
 from intarsia.backends.contract.failures import Cause
 from intarsia.config.settings import Spin
-from intarsia.cost.reference.evaluate import failure_of
 from intarsia.cost.thresholds import PAIRED, PATIENCE
-from intarsia.cost.timing.clock_calibration import ClockProbe, Slowdown, at_full_speed
+from intarsia.cost.timing.clock_calibration import ClockProbe, Slowdown
 from intarsia.cost.timing.footprint import Footprint, Tail, megabytes
 from intarsia.cost.timing.statistics import median
+from intarsia.cost.timing.turns import ContenderFailedError, profiled, turn, turn_of
 from intarsia.cost.timing.verdict import CONTROL_NAME, MEMORY_STAGE, Verdict
 from intarsia.cost.worker.client import WorkerClient
 from intarsia.cost.worker.deadline import NO_END, Deadline
 from intarsia.cost.worker.process import fork_server
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
-from intarsia.cost.worker.protocol import Answer, Load, Open, Opened, Profile, Round, Times, Wait, Waited
+from intarsia.cost.worker.protocol import Answer, Open, Opened, Wait, Waited
 from intarsia.runtime.artifact.trust import UNSTATED, Trust
 from intarsia.runtime.environment import worker_environment
-from intarsia.runtime.executors.transfers import HOST
 from intarsia.runtime.plan import Plan, Step
 
 
@@ -255,10 +253,10 @@ def _one_set(
                 return _Set(failed=failed, causes=dict.fromkeys(failed, Cause.NOT_ASKED), footprints=footprints)
             rounds, calls = _rounds(workers, running, effort, rng, slowdown, deadline)
             profile = {
-                name: _profile(name, worker, slowdown, running[name].plan, rounds[name])
+                name: profiled(name, worker, slowdown, running[name].plan, rounds[name])
                 for name, worker in workers.items()
             }
-        except _FailedError as error:
+        except ContenderFailedError as error:
             return _Set(failed={error.name: error.why}, causes={error.name: error.cause})
     return _Set(rounds=rounds, calls=calls, profile=profile, opened=opened, footprints=footprints)
 
@@ -277,16 +275,6 @@ def _too_big(
     }
 
 
-class _FailedError(Exception):
-    """A contender did not do what it was asked."""
-
-    def __init__(self, name: str, answer: Answer) -> None:
-        super().__init__(name)
-        self.name = name
-        failure = failure_of(answer, "the paired benchmark")
-        self.why, self.cause = (failure.stage, failure.reason), failure.cause
-
-
 def _worker(folder: Path, contender: Contender) -> WorkerClient:
     worker = WorkerClient(
         contender.folder or folder, worker_environment(contender.plan.engines, contender.plan.settings)
@@ -302,7 +290,7 @@ def _open_in_turn(
     for name, worker in workers.items():
         ready = worker.ask(Wait(), PATIENCE.contender_s)
         if not isinstance(ready, Waited):
-            raise _FailedError(name, ready)
+            raise ContenderFailedError(name, ready)
     for name, worker in workers.items():
         before = slowdown()
         opened = _opened(name, worker.ask(_open(running[name]), PATIENCE.contender_s))
@@ -327,7 +315,7 @@ def _open(contender: Contender) -> Open:
 
 def _opened(name: str, answer: Answer) -> Opened:
     if not isinstance(answer, Opened):
-        raise _FailedError(name, answer)
+        raise ContenderFailedError(name, answer)
     return answer
 
 
@@ -340,7 +328,7 @@ def _rounds(
     deadline: Deadline = NO_END,
 ) -> tuple[dict[str, tuple[float, ...]], dict[str, tuple[float, ...]]]:
     """For each contender one time a round, in turns whose order is drawn anew each time; and all its calls."""
-    requests = {name: _round(name, worker, running[name]) for name, worker in workers.items()}
+    requests = {name: turn_of(name, worker, running[name].instances) for name, worker in workers.items()}
     rounds: dict[str, list[float]] = {name: [] for name in workers}
     calls: dict[str, list[float]] = {name: [] for name in workers}
     end = deadline.spent + effort.seconds
@@ -353,7 +341,7 @@ def _rounds(
             break
         for name in rng.sample(list(workers), len(workers)):
             settle_s = PAIRED.settle_s if running[name].plan.settings.spin is Spin.FREE else 0.0
-            ms, calls_ms = _turn(name, workers[name], requests[name], slowdown, settle_s)
+            ms, calls_ms = turn(name, workers[name], requests[name], slowdown, settle_s)
             rounds[name].append(ms / running[name].requests)
             calls[name] += calls_ms
     return {name: tuple(ms) for name, ms in rounds.items()}, {name: tuple(ms) for name, ms in calls.items()}
@@ -370,54 +358,6 @@ def _tells_all(running: Mapping[str, Contender], rounds: Mapping[str, Sequence[f
         is_void=False,
     )
     return found.control_holds and not _is_in_doubt(found, running)
-
-
-def _turn(
-    name: str, worker: WorkerClient, request: Round | Load, slowdown: Slowdown, settle_s: float
-) -> tuple[float, list[float]]:
-    """What a turn took at full speed, and its calls at the same pace; see `_figure`."""
-    last = Times(ms=())
-
-    def turn_ms() -> float:
-        nonlocal last
-        last = _times(name, worker, request)
-        return _figure(last)
-
-    ms = at_full_speed(turn_ms, slowdown, settle_s)
-    own = _figure(last)
-    return ms, [each * ms / own for each in last.ms] if own else list(last.ms)
-
-
-def _figure(told: Times) -> float:
-    """The median of a turn's calls; under load the milliseconds from one answer to the next."""
-    return median(told.ms) if told.between_ms is None else told.between_ms
-
-
-def _times(name: str, worker: WorkerClient, request: Round | Load | Profile) -> Times:
-    answer = worker.ask(request, PATIENCE.contender_s)
-    if not isinstance(answer, Times):
-        raise _FailedError(name, answer)
-    return answer
-
-
-def _round(name: str, worker: WorkerClient, contender: Contender) -> Round | Load:
-    make = Round if contender.instances is None else Load
-    ms = min(_times(name, worker, make(warm=1, runs=2)).ms)
-    if ms > PAIRED.turn_ms:
-        return make(warm=1, runs=1)
-    return make(warm=PAIRED.warm_runs, runs=min(50, math.ceil(PAIRED.turn_ms / ms)))
-
-
-def _profile(
-    name: str, worker: WorkerClient, slowdown: Slowdown, plan: Plan, rounds_ms: Sequence[float]
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Milliseconds of the steps, and of the transfers. A step on the host's memory that is alone has been timed."""
-    if len(plan.steps) == 1 and plan.steps[0].target.device_type == HOST:
-        return (median(rounds_ms),), ()
-    before = slowdown()
-    found = _times(name, worker, Profile(runs=PAIRED.profile_runs))
-    factor = (before + slowdown()) / 2
-    return tuple(ms / factor for ms in found.ms), tuple(ms / factor for ms in found.transfers_ms)
 
 
 def _still_standing(

@@ -109,7 +109,7 @@ class ReducedPrecisionSearch:
                     missed += self._judged(exact)
         weights.try_layers(choosers)
         missed += self._judged(exact)
-        found = sorted(trials.found, key=_speed)
+        found = sorted(trials.found, key=_ms)
         faster = f"{PRECISION.plans} others were faster when they were tried"
         # What tells most of a model first.
         before = sorted(trials.dropped, key=lambda pair: pair[0].endswith(IN_WEIGHTS))
@@ -125,8 +125,8 @@ class ReducedPrecisionSearch:
         trials, missed = self.trials, []
         exact_ms = min((plan.total_ms or math.inf for plan in exact), default=math.inf)
         for _ in range(PRECISION.judged):
-            best = min(trials.found, key=_speed, default=None)
-            if best is None or best == self._best_judged or PRECISION.promising * _speed(best) > exact_ms:
+            best = min(trials.found, key=_ms, default=None)
+            if best is None or best == self._best_judged or PRECISION.promising * _ms(best) > exact_ms:
                 break
             try:
                 accuracy = self._judge(best.candidate)
@@ -217,7 +217,7 @@ class ReducedPrecisionSearch:
         return f"its error is {error:.2g}, so is each end's" if found is None else self.trials.reduced(plan, found)
 
 
-def _speed(reduced: ReducedPrecision) -> float:
+def _ms(reduced: ReducedPrecision) -> float:
     return reduced.candidate.total_ms or math.inf
 
 

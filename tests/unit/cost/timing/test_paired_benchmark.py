@@ -20,13 +20,13 @@ from intarsia.cost.timing.memory import Memory
 from intarsia.cost.timing.paired_benchmark import (
     BenchmarkEffort,
     Contender,
-    _profile,
     _Set,
     _still_standing,
     _with_control,
     paired_benchmark,
 )
 from intarsia.cost.timing.statistics import Interval
+from intarsia.cost.timing.turns import profiled
 from intarsia.cost.timing.verdict import CONTROL_NAME, Shown, Verdict, reach
 from intarsia.cost.worker.client import WorkerClient
 from intarsia.cost.worker.deadline import NO_END, Deadline
@@ -399,10 +399,10 @@ def test_steps_and_transfers_are_put_down_to_full_speed() -> None:
     )
     worker = cast("WorkerClient", Profiled())
     plan = replace(contender("mix").plan, steps=steps)
-    assert _profile("mix", worker, lambda: 2.0, plan, [9.0]) == ((1.0, 2.0), (0.5,))
+    assert profiled("mix", worker, lambda: 2.0, plan, [9.0]) == ((1.0, 2.0), (0.5,))
     # One step on the CPU was timed by the rounds; one on a device has transfers.
-    assert _profile("alone", worker, lambda: 2.0, replace(plan, steps=steps[:1]), [9.0, 7.0, 8.0]) == ((8.0,), ())
-    assert _profile("there", worker, lambda: 2.0, replace(plan, steps=steps[1:]), [9.0])[1] == (0.5,)
+    assert profiled("alone", worker, lambda: 2.0, replace(plan, steps=steps[:1]), [9.0, 7.0, 8.0]) == ((8.0,), ())
+    assert profiled("there", worker, lambda: 2.0, replace(plan, steps=steps[1:]), [9.0])[1] == (0.5,)
 
 
 def test_those_that_leave_keep_their_figure_beside_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
