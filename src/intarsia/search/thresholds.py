@@ -233,6 +233,9 @@ class PrecisionLimits:
     """Share of it that a plan of the search may spend on the validation set: the user's own inputs may do worse."""
     judged: int = 3
     """How often the fastest plan is judged before the benchmark: where it errs too much, the next one is."""
+    kept_benchmarks: float = 2.0
+    """For so many of the shortest benchmarks time is kept behind that: gpt2_decode, of 0.5 GB, was judged and then not
+    compared."""
     promising: float = 1.1
     """It is judged before it if it is so many times as fast as the best in fp32: most such plans ship."""
     plans: int = 3

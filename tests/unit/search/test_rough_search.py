@@ -338,3 +338,17 @@ def test_a_plan_that_is_hardly_faster_is_not_judged_before_it_won(monkeypatch: p
     found = searched(monkeypatch, Machine(0.0, saved=0.1), allowed=0.01, graph=DECODER, isa=(), judge=judge)
     assert labels(found) == ["openvino in weights-int8"]
     assert judge.asked == []
+
+
+def test_where_there_is_no_time_to_judge_a_plan_near_the_error_a_part_of_it_is_found_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def judge(plan: Candidate) -> Accuracy:
+        asked.append(plan.label)
+        return Accuracy(max_error=0.05, inputs=0, worst={}, mean={})
+
+    found = searched(monkeypatch, Machine(0.055), allowed=0.05, judge=judge)
+    assert asked == ["openvino in bf16"]
+    assert {"openvino in bf16", "openvino in bf16 in part"} <= set(labels(found))

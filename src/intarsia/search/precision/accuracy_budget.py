@@ -64,7 +64,8 @@ class AccuracyBudget:
             time.kept_s = self._judging_s(self._exact[0], fewest) + self._benchmark_s()
             look = ReducedPrecisionSearch(problem, measurer, self._samples, self._watch, self._judge_early)
             plans = look.run(self._exact)
-            time.kept_s = self._judging_s(self._exact[0], fewest) if plans.found else 0.0
+            is_due = plans.found and not look.is_judged
+            time.kept_s = self._judging_s(self._exact[0], fewest) if is_due else 0.0
             return plans
 
         known = recalled(measurer, entry)
@@ -115,10 +116,10 @@ class AccuracyBudget:
         return found
 
     def _judge_early(self, plan: Candidate) -> Accuracy | None:
-        """As `judge`, before the benchmark, whose time stays kept."""
+        """As `judge`, before the benchmark, whose time stays kept, and as much again for what takes longer."""
         time = self._measurer.time
         kept_s = time.kept_s
-        time.kept_s = self._benchmark_s()
+        time.kept_s = PRECISION.kept_benchmarks * self._benchmark_s()
         try:
             return self._judged(plan, insists=False)
         finally:

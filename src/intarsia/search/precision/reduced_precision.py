@@ -70,6 +70,7 @@ class ReducedPrecisionSearch:
         self.trials = Trials(problem, measurer, samples, watch)
         self._judge = judge
         self._best_judged: ReducedPrecision | None = None
+        self._unjudged: ReducedPrecision | None = None
         self._problem = problem
         self._measurer = measurer
         self._samples = samples
@@ -88,6 +89,12 @@ class ReducedPrecisionSearch:
                 return ReducedPrecisionPlans(reason=reason)
             with Choosers(self._problem, self._measurer, self._samples, self._watch, exact) as choosers:
                 return self._searched(exact, choosers)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the fastest plan that was found has been judged."""
+        best = min(self.trials.found, key=_ms, default=None)
+        return best is not None and best == self._best_judged
 
     def _searched(self, exact: Sequence[Candidate], choosers: Choosers) -> ReducedPrecisionPlans:
         trials = self.trials
@@ -126,14 +133,21 @@ class ReducedPrecisionSearch:
         exact_ms = min((plan.total_ms or math.inf for plan in exact), default=math.inf)
         for _ in range(PRECISION.judged):
             best = min(trials.found, key=_ms, default=None)
-            if best is None or best == self._best_judged or PRECISION.promising * _ms(best) > exact_ms:
+            if best is None or best in (self._best_judged, self._unjudged):
+                break
+            if PRECISION.promising * _ms(best) > exact_ms:
                 break
             try:
                 accuracy = self._judge(best.candidate)
             except BackendError as error:
                 why = f"failed at {error.stage}: {error.detail}"
             else:
-                if accuracy is None or not accuracy.inputs or accuracy.has_room:
+                if accuracy is None or not accuracy.inputs:  # there is no time now
+                    self._unjudged = best
+                    if not trials.fits(best.error):
+                        trials.again[best.candidate.name]()
+                    break
+                if accuracy.has_room:
                     self._best_judged = best
                     break
                 why = accuracy.miss("it")

@@ -128,7 +128,7 @@ def test_plans_are_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
     monkeypatch.setattr(
         "intarsia.search.precision.accuracy_budget.ReducedPrecisionSearch",
-        lambda *_: SimpleNamespace(run=lambda exact: found),
+        lambda *_: SimpleNamespace(run=lambda exact: found, is_judged=False),
     )
     assert some.plans() == found
     monkeypatch.setattr(
@@ -162,8 +162,21 @@ def test_before_the_benchmark_a_plan_is_judged_in_the_time_that_the_benchmark_le
             kept_s.append(telling.time.kept_s - before_s)
             return ReducedPrecisionPlans()
 
-        return SimpleNamespace(run=run)
+        return SimpleNamespace(run=run, is_judged=True)
 
     monkeypatch.setattr("intarsia.search.precision.accuracy_budget.ReducedPrecisionSearch", looking)
     some.plans()
     assert kept_s == [0.0]
+
+
+@pytest.mark.parametrize("is_judged", [False, True])
+def test_behind_the_search_time_is_kept_for_judging_what_was_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_judged: bool
+) -> None:
+    telling: Any = Telling(tmp_path, 0.0)
+    some, plan = _accuracy_budget(telling, 0.01)
+    found = ReducedPrecisionPlans(found=(ReducedPrecision(candidate=_in_8_bits(plan), error=0.004),))
+    search = SimpleNamespace(run=lambda exact: found, is_judged=is_judged)
+    monkeypatch.setattr("intarsia.search.precision.accuracy_budget.ReducedPrecisionSearch", lambda *_: search)
+    some.plans()
+    assert (telling.time.kept_s == 0.0) is is_judged
