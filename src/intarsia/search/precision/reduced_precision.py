@@ -70,7 +70,9 @@ class ReducedPrecisionSearch:
         self.trials = Trials(problem, measurer, samples, watch)
         self._judge = judge
         self._best_judged: ReducedPrecision | None = None
+        """The last that kept to the error on validation inputs."""
         self._unjudged: ReducedPrecision | None = None
+        """The last that there was no time to judge."""
         self._problem = problem
         self._measurer = measurer
         self._samples = samples
