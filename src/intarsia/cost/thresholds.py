@@ -66,6 +66,9 @@ class PairedRules:
     """Sets where no plan seems faster than the first, nothing but settings is left to decide, or the time is over."""
     fewest_rounds: int = 2
     """Rounds of a set even where the time is over."""
+    rounds_by_loading: float = 0.5
+    """The rounds of a set may take so many times what loading its contenders took: where one round is disturbed, no
+    fewer than nine tell a difference, and loading large models again takes longer."""
     telling_rounds: int = 6
     """Rounds after which a set ends if they show all that it is to show: with fewer, an interval has no 95 %."""
     warm_runs: int = 2

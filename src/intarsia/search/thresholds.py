@@ -69,7 +69,11 @@ class SingleLimits:
     prefilter_effort: Effort = Effort(seconds=0.2, min_runs=3, max_runs=30, given_up=SHARES.prefilter_given_up)
     """For the heaviest segment on an engine that compiles slowly."""
     prefilter_behind: float = 1.5
-    """An engine that compiles slowly and is so many times slower on the heaviest segment is not measured further."""
+    """An engine that compiles slowly and is so many times slower on the heaviest segment is not measured further.
+    Where an error is allowed, it has to be faster: what a smaller type gains is far more."""
+    prefilter_compile: float = 0.1
+    """Where an error is allowed, nor is an engine that will take a greater share of the time to compile the whole, by
+    the weights of the heaviest segment: MNN took 19 s of a minute for 0.5 GB."""
     pruning_behind: float = 1.2
     """An engine so many times slower than the best on the whole model is left out of the search for a mix.
 
@@ -293,6 +297,8 @@ class PrecisionLimits:
     transformer has 0.9 %, and finding out that it gains nothing took a tenth of a minute."""
     most_rows: float = 32.0
     """A product of so many rows computes for longer than it waits for its weight."""
+    few_rows: float = 4.0
+    """A model whose products read their weights so many times at most waits for them most of the time."""
     ranges: int = 8
     """Inputs that tell which range a value has, and its means. With ranges from four inputs, Swin erred on others 1.8
     times as much as on those."""

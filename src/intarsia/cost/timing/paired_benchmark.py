@@ -61,7 +61,8 @@ class BenchmarkEffort:
         processes: Sets of fresh processes.
         settled: Sets that do while no plan seems faster than the first.
         rounds: Rounds in each set.
-        seconds: Rounds end early after this time in each set, but not before ``min_rounds``.
+        seconds: Rounds end early after this time in each set, but not before ``min_rounds``; later where loading the
+            contenders took long.
         min_rounds: Rounds of each set in any case.
         repeats: Sets that may be added while the A/A control does not hold, or it is in doubt who is faster.
         is_claimed: Whether it will be claimed that one is faster: then the control has to hold. Where the fastest is
@@ -240,6 +241,7 @@ def _one_set(
     is_first: bool,
 ) -> _Set:
     """One set of fresh processes; it ends at once when a contender fails, or needs more memory than it may."""
+    start = deadline.spent
     with ExitStack() as stack:
         workers = {name: stack.enter_context(_worker(folder, contender)) for name, contender in running.items()}
         try:
@@ -251,7 +253,8 @@ def _one_set(
             failed = _too_big(footprints, running, effort.max_memory)
             if failed:
                 return _Set(failed=failed, causes=dict.fromkeys(failed, Cause.NOT_ASKED), footprints=footprints)
-            rounds, calls = _rounds(workers, running, effort, rng, slowdown, deadline)
+            seconds = max(effort.seconds, PAIRED.rounds_by_loading * (deadline.spent - start))
+            rounds, calls = _rounds(workers, running, replace(effort, seconds=seconds), rng, slowdown, deadline)
             profile = {
                 name: profiled(name, worker, slowdown, running[name].plan, rounds[name])
                 for name, worker in workers.items()

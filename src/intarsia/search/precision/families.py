@@ -43,9 +43,16 @@ class Family:
         return several if self.least_share == 0.0 or _share(several, graph) >= self.least_share else ()
 
 
+def rows(layers: Iterable[Layer], graph: Graph) -> float:
+    """How often some products read each element of their weights, on average; 0 without any."""
+    products = [layer for layer in layers if layer.flops]
+    sizes = (prod(graph.weights[layer.node.inputs[1]].shape) for layer in products)
+    return sum(layer.flops for layer in products) / (2 * max(sum(sizes), 1))
+
+
 def _waits(layer: Layer, graph: Graph, most_rows: float) -> bool:
     """Whether a product waits for its weight, of whole blocks, which every engine takes."""
-    return 0 < _rows(layer, graph) <= most_rows and _length(layer, graph) % BLOCK == 0
+    return 0 < rows([layer], graph) <= most_rows and _length(layer, graph) % BLOCK == 0
 
 
 def _share(layers: Iterable[Layer], graph: Graph) -> float:
@@ -58,11 +65,6 @@ def _length(layer: Layer, graph: Graph) -> int:
     """How many elements a product sums over."""
     shape = graph.weights[layer.node.inputs[1]].shape
     return shape[1 if layer.node.attributes.get("transB", 0) else 0]
-
-
-def _rows(layer: Layer, graph: Graph) -> float:
-    """How often a product reads each element of its weight."""
-    return layer.flops / (2 * prod(graph.weights[layer.node.inputs[1]].shape))
 
 
 PRODUCTS = Family(coarse=Scheme.STATIC)

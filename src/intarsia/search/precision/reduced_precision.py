@@ -101,10 +101,14 @@ class ReducedPrecisionSearch:
     def _searched(self, exact: Sequence[Candidate], choosers: Choosers) -> ReducedPrecisionPlans:
         trials = self.trials
         tried = [plan for plan in exact if self._has_time(plan)]
-        # Whole plans first: what layers cost takes long to learn. Weights in few bits need nothing to be learnt.
+        # Whole plans first: what layers cost takes long to learn. Weights in few bits need nothing to be learnt, but
+        # only models that wait for their weights gain more by them than by a smaller type.
         weights = WeightTrials(trials)
-        weights.try_all(tried)
+        if weights.are_first:
+            weights.try_all(tried)
         typed = [(plan, self._try_types(plan, choosers)) for plan in tried]
+        if not weights.are_first:
+            weights.try_all(tried)
         # An engine that is fast in one type of less than fp32 mostly is in another.
         typed.sort(key=lambda pair: not pair[1])
         for plan, types in typed:

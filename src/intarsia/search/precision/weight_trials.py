@@ -12,7 +12,7 @@ from intarsia.partitioning import Partition, Partitioning, with_precision
 from intarsia.planning.problem import Candidate
 from intarsia.search.precision.candidates import in_reduced_types, on_extensions, packs_12_bits, spread, with_rest
 from intarsia.search.precision.choosers import OUT_OF_TIME, Choosers
-from intarsia.search.precision.families import WEIGHTS
+from intarsia.search.precision.families import PRODUCTS, WEIGHTS, rows
 from intarsia.search.precision.layer_trials import IN_WEIGHTS, try_layers
 from intarsia.search.precision.trials import ReducedPrecision, Trials
 from intarsia.search.thresholds import PRECISION
@@ -27,6 +27,11 @@ class WeightTrials:
         self._layers = WEIGHTS.layers(self._graph)
         self._whole: list[tuple[Candidate, ReducedPrecision]] = []
         """Plans that are faster with all weights in 8 bits, and what those came to."""
+
+    @property
+    def are_first(self) -> bool:
+        """Whether the model's products read each weight so seldom that nothing gains as much as fewer bits of it."""
+        return rows(PRODUCTS.layers(self._graph), self._graph) <= PRECISION.few_rows
 
     def try_all(self, tried: Sequence[Candidate]) -> None:
         """All weights in 8 bits, or some in 10 or 12, or in 6.

@@ -55,11 +55,28 @@ class Prefilter:
         if isinstance(ours, Failure):
             return ours
         theirs = self._ms(best, part)
-        if isinstance(theirs, Failure) or ours.cost_ms <= SINGLE.prefilter_behind * theirs.cost_ms:
+        if isinstance(theirs, Failure):
             return None
-        slower = f"{ours.cost_ms / theirs.cost_ms:.1f} times as long as {best.kind.name}"
-        reason = f"takes {slower} on the heaviest part, so nothing else was measured"
-        return Failure(stage=STAGE, reason=reason, cause=Cause.NOT_ASKED)
+        against = self._too_slow(ours.cost_ms / theirs.cost_ms, best) or self._too_long(ours, part)
+        return None if against is None else Failure(stage=STAGE, reason=against, cause=Cause.NOT_ASKED)
+
+    def _too_slow(self, times: float, best: Target) -> str | None:
+        """Why a target that takes so many times as long on a part is not measured further."""
+        behind = SINGLE.prefilter_behind if self.problem.settings.max_error is None else 1.0
+        slower = f"{times:.1f} times as long as {best.kind.name}"
+        return f"takes {slower} on the heaviest part, so nothing else was measured" if times > behind else None
+
+    def _too_long(self, part: Measurement, nodes: Sequence[str]) -> str | None:
+        """Why the time does not do for compiling the whole as it did for a part; by their weights."""
+        if self.problem.settings.max_error is None or math.isinf(self.deadline.seconds):
+            return None
+        graph = self.problem.graph
+        read = {name for node in nodes for name in graph.node(node).inputs if name in graph.weights}
+        part_bytes = sum(graph.weights[name].nbytes for name in read)
+        whole_s = part.compile_s * graph.weight_bytes / max(part_bytes, 1)
+        if not read or whole_s <= SINGLE.prefilter_compile * self.deadline.seconds:
+            return None
+        return f"not measured: compiling the model takes about {whole_s:.0f} s; name it as a target to have it"
 
     def _too_late(self, target: Target) -> str | None:
         """Why there is no time for a target. It is kept: the same question, asked again, has the same answer."""

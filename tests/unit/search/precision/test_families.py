@@ -7,7 +7,7 @@ import pytest
 from onnx import helper
 
 from intarsia.graph import Graph
-from intarsia.search.precision.families import WEIGHTS
+from intarsia.search.precision.families import PRODUCTS, WEIGHTS, rows
 from intarsia.search.thresholds import PRECISION
 from tests.unit.graph.models import info, model
 from tests.unit.graph.quantise.networks import loaded
@@ -36,3 +36,11 @@ def test_a_small_share_of_the_weights_is_not_looked_at(classes: int, expected: l
     share = classes / (classes + LENGTH)
     assert (share >= PRECISION.weights_least_share) is bool(expected)
     assert [layer.node.id for layer in WEIGHTS.layers(transformer(classes))] == expected
+
+
+def test_rows_are_averaged_over_the_weights_not_over_the_products() -> None:
+    """64 rows of 32 x 32 weights, and one of 32 x 96."""
+    graph = transformer(3 * LENGTH)
+    assert rows(PRODUCTS.layers(graph), graph) == (ROWS + 3 * 1) / 4
+    assert rows(WEIGHTS.layers(graph), graph) == 1
+    assert rows((), graph) == 0

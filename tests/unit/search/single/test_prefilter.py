@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from intarsia.backends import registry
-from intarsia.cost.records.record import Failure
+from intarsia.config import SearchSettings
+from intarsia.cost.records.record import Failure, Measurement, Outcome
 from intarsia.cost.worker.deadline import NO_END, Deadline
 from intarsia.cost.worker.progress import unwatched
 from intarsia.graph import Weight
@@ -20,6 +22,7 @@ from intarsia.search.single import prefilter
 from intarsia.search.single.prefilter import STAGE
 from intarsia.search.single.single_engine import Single, tune_singles
 from intarsia.target import Target
+from tests.fakes import fake_graph
 from tests.unit.search.fakes import FakeMeasurer, chain_problem
 
 FAST, SLOW = Target("reference"), Target("xla")
@@ -49,6 +52,41 @@ def test_one_that_is_far_behind_on_the_heaviest_part_is_not_measured_whole(probl
     assert isinstance(failure, Failure)
     assert failure.stage == STAGE
     assert failure.reason.startswith("takes 2.0 times as long as reference on the heaviest part")
+
+
+class Compiling(FakeMeasurer):
+    """Compiles each part in two seconds."""
+
+    def cost(self, *asked: Any, **more: Any) -> Outcome:
+        found = super().cost(*asked, **more)
+        return replace(found, compile_s=2.0) if isinstance(found, Measurement) else found
+
+
+@pytest.mark.parametrize(
+    ("max_error", "middle_ms", "weights", "words"),
+    [
+        (None, 9.0, 4, None),
+        (0.01, 9.0, 1, "takes 1.1 times as long as reference on the heaviest part"),
+        (0.01, 7.0, 1, None),
+        (0.01, 7.0, 4, "not measured: compiling the model takes about 8 s; name it as a target to have it"),
+        (None, 7.0, 4, None),
+    ],
+)
+def test_where_an_error_is_allowed_the_whole_is_compiled_only_for_one_that_is_faster_and_not_for_long(
+    problem: Problem, max_error: float | None, middle_ms: float, weights: int, words: str | None
+) -> None:
+    """The heaviest part reads one of so many weights alike."""
+    names = [f"w{number}" for number in range(weights)]
+    rows = [("n0", "Relu", ["x"], ["v0"]), ("n1", "Add", ["v0", "w0"], ["v1"]), ("n2", "Sum", ["v1", *names], ["v2"])]
+    asked = replace(problem, graph=fake_graph(rows, weights=names), settings=SearchSettings(max_error=max_error))
+    fake = Compiling({**TIMES, SLOW: (1.0, middle_ms, 1.0)})
+    singles = tune_singles(asked, fake.as_measurer(), unwatched, Deadline(60.0))
+    (outcome,) = (single.outcome for single in singles if single.target == SLOW)
+    if words is None:
+        assert outcome.cost_ms == 2.0 + middle_ms
+    else:
+        assert isinstance(outcome, Failure)
+        assert outcome.reason.startswith(words)
 
 
 def test_one_that_is_near_is_measured_whole(problem: Problem) -> None:
