@@ -69,6 +69,8 @@ class PairedRules:
     rounds_by_loading: float = 0.5
     """The rounds of a set may take so many times what loading its contenders took: where one round is disturbed, no
     fewer than nine tell a difference, and loading large models again takes longer."""
+    late_by_loading: float = 0.25
+    """The same where the time is over: of three rounds, of which a neighbour disturbs one, nothing follows."""
     telling_rounds: int = 6
     """Rounds after which a set ends if they show all that it is to show: with fewer, an interval has no 95 %."""
     warm_runs: int = 2

@@ -253,8 +253,8 @@ def _one_set(
             failed = _too_big(footprints, running, effort.max_memory)
             if failed:
                 return _Set(failed=failed, causes=dict.fromkeys(failed, Cause.NOT_ASKED), footprints=footprints)
-            seconds = max(effort.seconds, PAIRED.rounds_by_loading * (deadline.spent - start))
-            rounds, calls = _rounds(workers, running, replace(effort, seconds=seconds), rng, slowdown, deadline)
+            loading_s = deadline.spent - start
+            rounds, calls = _rounds(workers, running, effort, rng, slowdown, deadline, loading_s)
             profile = {
                 name: profiled(name, worker, slowdown, running[name].plan, rounds[name])
                 for name, worker in workers.items()
@@ -328,17 +328,23 @@ def _rounds(
     effort: BenchmarkEffort,
     rng: random.Random,
     slowdown: Slowdown,
-    deadline: Deadline = NO_END,
+    deadline: Deadline,
+    loading_s: float,
 ) -> tuple[dict[str, tuple[float, ...]], dict[str, tuple[float, ...]]]:
-    """For each contender one time a round, in turns whose order is drawn anew each time; and all its calls."""
+    """For each contender one time a round, in turns whose order is drawn anew each time; and all its calls.
+
+    They may take longer where loading the contenders took long: it would take as long again.
+    """
     requests = {name: turn_of(name, worker, running[name].instances) for name, worker in workers.items()}
     rounds: dict[str, list[float]] = {name: [] for name in workers}
     calls: dict[str, list[float]] = {name: [] for name in workers}
-    end = deadline.spent + effort.seconds
+    start = deadline.spent
+    end = start + max(effort.seconds, PAIRED.rounds_by_loading * loading_s)
+    latest = start + PAIRED.late_by_loading * loading_s
     for number in range(effort.rounds):
         if number >= effort.min_rounds and deadline.spent >= end:
             break
-        if number >= PAIRED.fewest_rounds and deadline.is_over():
+        if number >= PAIRED.fewest_rounds and deadline.is_over() and deadline.spent >= latest:
             break
         if number >= PAIRED.telling_rounds and _tells_all(running, rounds):
             break

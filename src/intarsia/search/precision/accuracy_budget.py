@@ -24,7 +24,7 @@ from intarsia.search.precision.reduced_precision import (
     starting_points,
 )
 from intarsia.search.precision.validation_set import Accuracy, Samples, Validation
-from intarsia.search.thresholds import DECISION, PRECISION
+from intarsia.search.thresholds import DECISION, PRECISION, SHARES
 
 
 class AccuracyBudget:
@@ -61,7 +61,8 @@ class AccuracyBudget:
 
         def searched() -> ReducedPrecisionPlans:
             time, fewest = measurer.time, PRECISION.validation_least
-            time.kept_s = self._judging_s(self._exact[0], fewest) + self._benchmark_s()
+            rounds_s = SHARES.benchmark_set * problem.settings.budget_s
+            time.kept_s = self._judging_s(self._exact[0], fewest) + self._benchmark_s(rounds_s)
             look = ReducedPrecisionSearch(problem, measurer, self._samples, self._watch, self._judge_early)
             plans = look.run(self._exact)
             is_due = plans.found and not look.is_judged
@@ -150,10 +151,10 @@ class AccuracyBudget:
         runs_ms = sum((each.total_ms or 0.0) + PRECISION.input_ms for each in several)
         return sum(map(self._measurer.time.whole_s, engines)) + count * runs_ms / 1e3
 
-    def _benchmark_s(self) -> float:
-        """Seconds of the shortest benchmark that tells: the best plan in fp32, one in less, and the control."""
+    def _benchmark_s(self, rounds_s: float = 0.0) -> float:
+        """Seconds of a benchmark of the best plan in fp32, one in less, and the control; the shortest if left out."""
         best, time = self._exact[0], self._measurer.time
         engines = {registry.engine_of(part.target) for part in best.partitions}
         several = DECISION.fewest + 1
         calls_ms = [best.total_ms or 0.0] * several
-        return time.writing_s(DECISION.fewest) + time.set_s([engines] * several, calls_ms)
+        return time.writing_s(DECISION.fewest) + time.set_s([engines] * several, calls_ms, rounds_s)

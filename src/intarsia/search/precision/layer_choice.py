@@ -6,7 +6,7 @@ layers are about independent, so their squares add up; what a sum promises is me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import sqrt
@@ -217,12 +217,21 @@ def worst(actual: Sequence[Answers], expected: Sequence[Answers]) -> float:
     Of a normal distribution so many draws have their largest about two standard deviations above the mean. Where errors
     are much alike, that is the largest of those seen.
     """
+    return max(map(_expected_largest, _errors(actual, expected)), default=0.0)
+
+
+def worst_seen(actual: Sequence[Answers], expected: Sequence[Answers]) -> float:
+    """The error of the worst output on the worst of these inputs."""
+    return max(map(max, _errors(actual, expected)), default=0.0)
+
+
+def _errors(actual: Sequence[Answers], expected: Sequence[Answers]) -> Iterator[tuple[float, ...]]:
+    """Of each output, its error on each input."""
     pairs = zip(actual, expected, strict=False)
-    errors = [[distance(y, r) for y, r in zip(ys, rs, strict=True)] for ys, rs in pairs]
-    return max(map(_largest, zip(*errors, strict=True)), default=0.0)
+    return zip(*([distance(y, r) for y, r in zip(ys, rs, strict=True)] for ys, rs in pairs), strict=True)
 
 
-def _largest(errors: Sequence[float]) -> float:
+def _expected_largest(errors: Sequence[float]) -> float:
     if len(errors) < _FEWEST:
         return max(errors)
     return max(*errors, mean(errors) + PRECISION.worst_deviations * stdev(errors))

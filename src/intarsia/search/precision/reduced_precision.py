@@ -179,10 +179,11 @@ class ReducedPrecisionSearch:
                 self.trials.keep(f"it takes {slow_ms:.3g} ms, and others less", plan, IN_TYPES)
                 continue
             partitions = self._rounded(choosers, nearest)
-            error = self.trials.error(partitions, self.trials.settings(plan))
+            settings = self.trials.settings(plan)
+            error = self.trials.error(partitions, settings)
             if isinstance(error, Failure):
                 self.trials.keep(f"failed at {error.stage}: {error.reason}", plan, IN_TYPES)
-            elif error > PRECISION.hopeful * self.trials.aim:
+            elif error > PRECISION.hopeful * self.trials.aim or self.trials.has_failed(partitions, settings):
                 self._try_part(plan, partitions, error, choosers)
             else:
                 again = partial(self._try_part, plan, partitions, error, choosers)

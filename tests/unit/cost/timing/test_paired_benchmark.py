@@ -505,16 +505,18 @@ def test_what_needs_more_memory_than_it_may_fails_and_the_rest_races(monkeypatch
     assert found.tails["100000000"].p99 == Interval(median=0.5, low=0.5, high=0.5)
 
 
-@pytest.mark.parametrize(("opening_s", "rounds"), [(0.0, 4), (4.0, 4), (8.0, 8)])
-def test_rounds_go_on_for_half_as_long_as_opening_took(
-    monkeypatch: pytest.MonkeyPatch, opening_s: float, rounds: int
+@pytest.mark.parametrize(
+    ("loading_s", "end_s", "rounds"), [(0.0, 1e6, 4), (4.0, 1e6, 4), (8.0, 1e6, 8), (8.0, 1.0, 4), (0.0, 1.0, 2)]
+)
+def test_rounds_go_on_for_half_as_long_as_loading_took_and_half_of_that_where_the_time_is_over(
+    monkeypatch: pytest.MonkeyPatch, loading_s: float, end_s: float, rounds: int
 ) -> None:
-    """Two contenders and the control open for so long each; each of the three turns of a round takes half a second."""
+    """Two contenders and the control load for so long each; each of the three turns of a round takes half a second."""
     clock = [0.0]
 
     class Slow(Opener):
         def ask(self, request: object, timeout_s: float) -> object:
-            clock[0] += opening_s if isinstance(request, Open) else 0.0
+            clock[0] += loading_s if isinstance(request, Open) else 0.0
             return super().ask(request, timeout_s)
 
     def turn(*_: object) -> tuple[float, list[float]]:
@@ -526,7 +528,7 @@ def test_rounds_go_on_for_half_as_long_as_opening_took(
     monkeypatch.setattr(module, "ClockProbe", lambda: lambda: 1.0)
     monkeypatch.setattr(module, "WorkerClient", Slow)
     effort = BenchmarkEffort(processes=1, rounds=20, seconds=6.0, repeats=0)
-    deadline = Deadline(1e6, clock=lambda: clock[0])
+    deadline = Deadline(end_s, clock=lambda: clock[0])
     found = paired_benchmark(Path(), [contender("1"), contender("2")], effort, deadline=deadline)
     assert len(found.rounds_ms["1"]) == rounds
 

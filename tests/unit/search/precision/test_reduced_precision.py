@@ -52,16 +52,17 @@ def test_each_engine_within_reach_is_tried_at_its_best_and_one_mix() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "kept"),
+    ("error", "has_failed", "kept"),
     [
-        (0.0095, ["whole", "part"]),
-        (0.0098, ["whole", "part"]),
-        (0.0119, ["whole", "part"]),
-        (0.0121, ["part"]),
+        (0.0095, False, ["whole", "part"]),
+        (0.0098, False, ["whole", "part"]),
+        (0.0119, False, ["whole", "part"]),
+        (0.0119, True, ["part"]),
+        (0.0121, False, ["part"]),
     ],
 )
 def test_a_whole_plan_is_tried_up_to_somewhat_more_than_the_error_and_a_part_where_it_misses_that(
-    monkeypatch: pytest.MonkeyPatch, error: float, kept: list[str]
+    monkeypatch: pytest.MonkeyPatch, error: float, has_failed: bool, kept: list[str]
 ) -> None:
     problem = chain_problem(2, [Target("openvino")])
     problem = replace(problem, settings=replace(problem.settings, max_error=0.01))
@@ -71,6 +72,7 @@ def test_a_whole_plan_is_tried_up_to_somewhat_more_than_the_error_and_a_part_whe
     part = ReducedPrecision(candidate=plan("part", 6.0), error=0.009)
     monkeypatch.setattr(reduced_module, "in_reduced_types", lambda graph, partitions: [partitions])
     monkeypatch.setattr(search.trials, "error", lambda partitions, settings: error)
+    monkeypatch.setattr(search.trials, "has_failed", lambda partitions, settings: has_failed)
     monkeypatch.setattr(search.trials, "reduced", lambda each, partitions: whole)
     monkeypatch.setattr(search, "_cut", lambda each, partitions, found, choosers: part)
     search._try_types(plan("openvino", 10.0), cast("Any", None))
