@@ -71,7 +71,7 @@ class Figures:
     Attributes:
         suite: By `benchmarks.suite`.
         elsewhere: By the same on another machine.
-        roofline: By `benchmarks.roofline` on that machine.
+        roofline: By `benchmarks.roofline`, on the machine of ``suite``.
         fixed_plans: By `benchmarks.fixed_plans`.
         accuracy: By `benchmarks.accuracy`.
         accuracy_elsewhere: By the same on another machine.
@@ -147,8 +147,9 @@ class Figures:
             "networks elsewhere": networks(elsewhere, sorted(elsewhere["networks"])),
             "machine elsewhere": _machine(elsewhere["machine"]),
             "wins elsewhere": wins(elsewhere),
-            "limits elsewhere": limits(elsewhere, self.roofline),
-            "peaks elsewhere": peaks(self.roofline),
+            "wins": wins(suite),
+            "limits": limits(suite, self.roofline),
+            "peaks": peaks(self.roofline),
             "manual": _manual(self.fixed_plans["manual"]),
             "overhead": _overhead(self.fixed_plans["overhead"]),
             "accuracy": _table(_accuracy(self.accuracy)),

@@ -14,11 +14,11 @@ from intarsia.config.precision import Precision
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
 from intarsia.cost.worker.progress import Watcher
-from intarsia.errors import BackendError
 from intarsia.partitioning import Partition, Partitioning, with_precision
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.precision.candidates import Cut, in_reduced_types, most_that_fits, speed_settings
 from intarsia.search.precision.choosers import OUT_OF_TIME, Choosers, rounding_s
+from intarsia.search.precision.early_judge import EarlyJudge
 from intarsia.search.precision.families import PRODUCTS, WEIGHTS
 from intarsia.search.precision.layer_trials import IN_TYPES, IN_WEIGHTS, try_layers
 from intarsia.search.precision.trials import ReducedPrecision, Trials
@@ -55,6 +55,9 @@ NO_REDUCED_PRECISION = ReducedPrecisionPlans()
 class ReducedPrecisionSearch:
     """Makes plans in reduced precision of plans in fp32.
 
+    Attributes:
+        is_judged: Whether the fastest plan that `run` found keeps to the error on validation inputs.
+
     Args:
         judge: Returns the error of a plan on the validation set; see `AccuracyBudget.judge`.
     """
@@ -68,11 +71,8 @@ class ReducedPrecisionSearch:
         judge: Callable[[Candidate], Accuracy | None],
     ) -> None:
         self.trials = Trials(problem, measurer, samples, watch)
+        self.is_judged = False
         self._judge = judge
-        self._best_judged: ReducedPrecision | None = None
-        """The last that kept to the error on validation inputs."""
-        self._unjudged: ReducedPrecision | None = None
-        """The last that there was no time to judge."""
         self._problem = problem
         self._measurer = measurer
         self._samples = samples
@@ -92,14 +92,9 @@ class ReducedPrecisionSearch:
             with Choosers(self._problem, self._measurer, self._samples, self._watch, exact) as choosers:
                 return self._searched(exact, choosers)
 
-    @property
-    def is_judged(self) -> bool:
-        """Whether the fastest plan that was found has been judged."""
-        best = min(self.trials.found, key=_ms, default=None)
-        return best is not None and best == self._best_judged
-
     def _searched(self, exact: Sequence[Candidate], choosers: Choosers) -> ReducedPrecisionPlans:
         trials = self.trials
+        early = EarlyJudge(trials, exact, self._judge)
         tried = [plan for plan in exact if self._has_time(plan)]
         # Whole plans first: what layers cost takes long to learn. Weights in few bits need nothing to be learnt, but
         # only models that wait for their weights gain more by them than by a smaller type.
@@ -114,54 +109,22 @@ class ReducedPrecisionSearch:
         for plan, types in typed:
             for partitions, error in types:
                 try_layers(trials, choosers, plan, partitions, base=error)
-        missed = self._judged(exact)  # while there is time for one that errs less
+        early.run()  # while there is time for one that errs less
         for is_dynamic in (False, True):
             for place, (plan, _) in enumerate(typed):
                 try_layers(trials, choosers, plan, plan.partitions, is_dynamic=is_dynamic)
                 if not (is_dynamic or place):
-                    missed += self._judged(exact)
+                    early.run()
         weights.try_layers(choosers)
-        missed += self._judged(exact)
-        found = sorted(trials.found, key=_ms)
+        early.run()
+        self.is_judged = early.has_judged_best
+        found = sorted(trials.found, key=lambda reduced: reduced.ms)
         faster = f"{PRECISION.plans} others were faster when they were tried"
         # What tells most of a model first.
         before = sorted(trials.dropped, key=lambda pair: pair[0].endswith(IN_WEIGHTS))
-        dropped = (*missed, *before, *((reduced.candidate.label, faster) for reduced in found[PRECISION.plans :]))
+        dropped = (*early.missed, *before, *((reduced.candidate.label, faster) for reduced in found[PRECISION.plans :]))
         reason = "" if found else f"no plan in reduced precision is benchmarked: {_first(dropped)}"
         return ReducedPrecisionPlans(found=tuple(found[: PRECISION.plans]), dropped=dropped, reason=reason)
-
-    def _judged(self, exact: Sequence[Candidate]) -> list[tuple[str, str]]:
-        """Plans that missed the error on validation inputs, and by how much; what errs less is found in their place.
-
-        The fastest is judged before the benchmark, while what each layer costs is still known.
-        """
-        trials, missed = self.trials, []
-        exact_ms = min((plan.total_ms or math.inf for plan in exact), default=math.inf)
-        for _ in range(PRECISION.judged):
-            best = min(trials.found, key=_ms, default=None)
-            if best is None or best in (self._best_judged, self._unjudged):
-                break
-            if PRECISION.promising * _ms(best) > exact_ms:
-                break
-            try:
-                accuracy = self._judge(best.candidate)
-            except BackendError as error:
-                why = f"failed at {error.stage}: {error.detail}"
-            else:
-                if accuracy is None or not accuracy.inputs:  # there is no time now
-                    self._unjudged = best
-                    if not trials.fits(best.error):
-                        trials.again[best.candidate.name]()
-                    break
-                if accuracy.has_room:
-                    self._best_judged = best
-                    break
-                why = accuracy.miss("it")
-                trials.aim = min(trials.aim, PRECISION.margin * trials.allowed / accuracy.excess)
-            trials.found.remove(best)
-            missed.append((best.candidate.label, why))
-            trials.again[best.candidate.name]()
-        return missed
 
     def _has_time(self, plan: Candidate) -> bool:
         """Whether there is time to try a plan; that there is none is taken down."""
@@ -236,10 +199,6 @@ class ReducedPrecisionSearch:
         if isinstance(found, Failure):
             return f"failed at {found.stage}: {found.reason}"
         return f"its error is {error:.2g}, so is each end's" if found is None else self.trials.reduced(plan, found)
-
-
-def _ms(reduced: ReducedPrecision) -> float:
-    return reduced.candidate.total_ms or math.inf
 
 
 def _first(dropped: Sequence[tuple[str, str]]) -> str:

@@ -32,6 +32,11 @@ class ReducedPrecision:
     candidate: Candidate
     error: float
 
+    @property
+    def ms(self) -> float:
+        """Milliseconds of a call; infinite if they are unknown."""
+        return self.candidate.total_ms or math.inf
+
 
 class Trials:
     """Measures plans in reduced precision.
@@ -106,9 +111,14 @@ class Trials:
         return True
 
     @property
+    def best(self) -> ReducedPrecision | None:
+        """The fastest plan found so far."""
+        return min(self.found, key=lambda reduced: reduced.ms, default=None)
+
+    @property
     def best_ms(self) -> float:
-        """What the fastest plan found so far takes; infinite if there is none."""
-        return min((reduced.candidate.total_ms or math.inf for reduced in self.found), default=math.inf)
+        """What that takes; infinite if there is none."""
+        return math.inf if self.best is None else self.best.ms
 
     def settings(self, plan: Candidate) -> RunSettings:
         """Those of a plan in reduced precision that is made of this one."""
