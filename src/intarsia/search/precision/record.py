@@ -18,7 +18,7 @@ from intarsia.search.precision.reduced_precision import ReducedPrecisionPlans
 from intarsia.search.precision.trials import ReducedPrecision
 from intarsia.target import Target
 
-VERSION = 10
+VERSION = 11
 """Part of every key: raised when the search or the measure of an error changes."""
 
 
