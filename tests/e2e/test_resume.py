@@ -22,7 +22,7 @@ CONCLUDED = ("search", "no time")
 ENOUGH = 6
 """Measurements after which the compile is killed; the whole of it makes several times as many."""
 KILLED = f"""
-import os, runpy, signal, sys
+import os, runpy, signal
 from intarsia.cost.records.store import Store
 
 put, written = Store.put, []

@@ -72,8 +72,8 @@ class SingleLimits:
     """An engine that compiles slowly and is so many times slower on the heaviest segment is not measured further.
     Where an error is allowed, it has to be faster: what a smaller type gains is far more."""
     prefilter_compile: float = 0.1
-    """Where an error is allowed, nor is an engine that will take a greater share of the time to compile the whole, by
-    the weights of the heaviest segment: MNN took 19 s of a minute for 0.5 GB."""
+    """Where an error is allowed, neither is one that will take a greater share of the budget to compile the whole, as
+    the heaviest segment tells by its weights: MNN took 19 s of a minute for 0.5 GB."""
     pruning_behind: float = 1.2
     """An engine so many times slower than the best on the whole model is left out of the search for a mix.
 

@@ -6,7 +6,7 @@ layers are about independent, so their squares add up; what a sum promises is me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import sqrt
@@ -212,23 +212,23 @@ def _promised(steps: Sequence[_Step], allowed: float) -> int:
 
 
 def worst(actual: Sequence[Answers], expected: Sequence[Answers]) -> float:
-    """The error of the worst output on the worst input that a validation set has, as these inputs tell.
+    """The error of the worst output on the worst input that a validation set has, as these inputs tell."""
+    return expected_worst(errors_of(actual, expected))
+
+
+def errors_of(actual: Sequence[Answers], expected: Sequence[Answers]) -> tuple[tuple[float, ...], ...]:
+    """Of each output, its error on each input."""
+    pairs = zip(actual, expected, strict=False)
+    return tuple(zip(*([distance(y, r) for y, r in zip(ys, rs, strict=True)] for ys, rs in pairs), strict=True))
+
+
+def expected_worst(errors: Iterable[Sequence[float]]) -> float:
+    """The error of the worst output on the worst input that a validation set has, by the errors of each output.
 
     Of a normal distribution so many draws have their largest about two standard deviations above the mean. Where errors
     are much alike, that is the largest of those seen.
     """
-    return max(map(_expected_largest, _errors(actual, expected)), default=0.0)
-
-
-def worst_seen(actual: Sequence[Answers], expected: Sequence[Answers]) -> float:
-    """The error of the worst output on the worst of these inputs."""
-    return max(map(max, _errors(actual, expected)), default=0.0)
-
-
-def _errors(actual: Sequence[Answers], expected: Sequence[Answers]) -> Iterator[tuple[float, ...]]:
-    """Of each output, its error on each input."""
-    pairs = zip(actual, expected, strict=False)
-    return zip(*([distance(y, r) for y, r in zip(ys, rs, strict=True)] for ys, rs in pairs), strict=True)
+    return max(map(_expected_largest, errors), default=0.0)
 
 
 def _expected_largest(errors: Sequence[float]) -> float:

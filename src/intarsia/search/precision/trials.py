@@ -19,7 +19,7 @@ from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.collage.cost_attribution import shared_out, total_work
 from intarsia.search.precision.choosers import OUT_OF_TIME
-from intarsia.search.precision.layer_choice import worst, worst_seen
+from intarsia.search.precision.layer_choice import errors_of, expected_worst
 from intarsia.search.precision.validation_set import Samples
 from intarsia.search.thresholds import PRECISION, SHARES
 from intarsia.target import Target
@@ -62,8 +62,8 @@ class Trials:
         self._samples = samples
         self._watch = watch
         self._exact: Sequence[Answers] = ()
-        self._errors: dict[tuple[tuple[Partition, ...], RunSettings], float | Failure] = {}
-        self._seen: dict[tuple[tuple[Partition, ...], RunSettings], float] = {}
+        self._errors: dict[tuple[tuple[Partition, ...], RunSettings], Sequence[Sequence[float]] | Failure] = {}
+        """Of each plan, the errors of each output on the calibration inputs."""
         self._written: tuple[Hashable, SubModel] | None = None
 
     def learn(self, exact: Sequence[Candidate]) -> str | None:
@@ -131,15 +131,14 @@ class Trials:
             if not self.fits_time(self.whole_s(part.target for part in partitions)):
                 return self.measurer.time.refusal()
             answers = self.measurer.answers(partitions, settings, self._samples.calibration)
-            if isinstance(answers, Failure):
-                self._errors[key] = answers
-            else:
-                self._errors[key], self._seen[key] = (found(answers, self._exact) for found in (worst, worst_seen))
-        return self._errors[key]
+            self._errors[key] = answers if isinstance(answers, Failure) else errors_of(answers, self._exact)
+        found = self._errors[key]
+        return found if isinstance(found, Failure) else expected_worst(found)
 
     def has_failed(self, partitions: tuple[Partition, ...], settings: RunSettings) -> bool:
         """Whether a plan whose error is known erred more than is allowed on one of the calibration inputs."""
-        return self._seen.get((partitions, settings), 0.0) > self.allowed
+        found = self._errors.get((partitions, settings), ())
+        return not isinstance(found, Failure) and max(map(max, found), default=0.0) > self.allowed
 
     def reduced(
         self,

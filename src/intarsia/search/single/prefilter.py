@@ -66,14 +66,14 @@ class Prefilter:
         slower = f"{times:.1f} times as long as {best.kind.name}"
         return f"takes {slower} on the heaviest part, so nothing else was measured" if times > behind else None
 
-    def _too_long(self, part: Measurement, nodes: Sequence[str]) -> str | None:
-        """Why the time does not do for compiling the whole as it did for a part; by their weights."""
+    def _too_long(self, ours: Measurement, part: Sequence[str]) -> str | None:
+        """Why compiling the whole takes too long, as compiling a part and the weights of both tell."""
         if self.problem.settings.max_error is None or math.isinf(self.deadline.seconds):
             return None
         graph = self.problem.graph
-        read = {name for node in nodes for name in graph.node(node).inputs if name in graph.weights}
+        read = {name for node in part for name in graph.node(node).inputs if name in graph.weights}
         part_bytes = sum(graph.weights[name].nbytes for name in read)
-        whole_s = part.compile_s * graph.weight_bytes / max(part_bytes, 1)
+        whole_s = ours.compile_s * graph.weight_bytes / max(part_bytes, 1)
         if not read or whole_s <= SINGLE.prefilter_compile * self.deadline.seconds:
             return None
         return f"not measured: compiling the model takes about {whole_s:.0f} s; name it as a target to have it"

@@ -13,7 +13,7 @@ from intarsia.errors import ExecutionError
 from intarsia.graph.quantise import layers_of
 from intarsia.search.precision.calibration import Calibration, asked
 from intarsia.search.precision.families import PRODUCTS, WEIGHTS
-from intarsia.search.precision.layer_choice import Chooser, _groups, _steps, worst, worst_seen
+from intarsia.search.precision.layer_choice import Chooser, _groups, _steps, errors_of, worst
 from intarsia.search.precision.validation_set import Samples
 from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
@@ -66,7 +66,8 @@ def test_the_worst_input_to_come_is_told_by_how_much_those_seen_differ() -> None
     assert worst(answers(0.0, 0.0, 0.0, 0.02), exact) == pytest.approx(0.005 + 2.07 * 0.01, rel=1e-3)
     assert worst(answers(0.01, 0.02), exact[:2]) == pytest.approx(0.02)  # too few to tell
     assert worst([], []) == 0.0
-    assert worst_seen(answers(0.01, 0.02, 0.01, 0.02), exact) == pytest.approx(0.02)
+    (errors,) = errors_of(answers(0.01, 0.02, 0.01, 0.02), exact)
+    assert errors == pytest.approx((0.01, 0.02, 0.01, 0.02))
 
 
 def test_nothing_is_written_for_which_there_is_no_time(tmp_path: Path) -> None:
